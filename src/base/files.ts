@@ -1,0 +1,68 @@
+import { randomBytes } from "node:crypto";
+import { type FileHandle, mkdir, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { systemCode } from "./errors.ts";
+
+/** Resolves `path` against `base` (absolute), with a leading `~` as the home directory. Touches no disk. */
+export function resolvePath(path: string, base: string): string {
+  if (path === "~" || path.startsWith("~/")) return join(homedir(), path.slice(1));
+  return isAbsolute(path) ? resolve(path) : resolve(base, path);
+}
+
+/**
+ * The canonical form of a path: links resolved as far as the path exists, the rest appended. It is the only form
+ * in which paths are compared. Throws what `realpath` throws for anything but a missing file (ELOOP, EACCES, …).
+ */
+export async function canonicalPath(path: string): Promise<string> {
+  const absolute = resolve(path);
+  try {
+    return await realpath(absolute);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+    const parent = dirname(absolute);
+    if (parent === absolute) return absolute;
+    return join(await canonicalPath(parent), basename(absolute));
+  }
+}
+
+/** Whether `path` is `root` or lies below it. Both must be canonical. */
+export function isInside(path: string, root: string): boolean {
+  const rest = relative(root, path);
+  return rest === "" || (rest !== ".." && !rest.startsWith(`..${sep}`) && !isAbsolute(rest));
+}
+
+/**
+ * Writes a whole file so that a reader sees the old or the new content and never a part: a temporary file in the same
+ * folder, fsync, rename. A link is followed, so the file it names is replaced and the link stays. The old file's
+ * mode is kept; a new one gets `mode` (default 0666 less the umask). Missing folders are made.
+ */
+export async function writeFileAtomic(
+  path: string,
+  data: string | Uint8Array,
+  options: { mode?: number } = {},
+): Promise<void> {
+  const target = await canonicalPath(path);
+  const folder = dirname(target);
+  await mkdir(folder, { recursive: true });
+  const old = await stat(target).catch((error: unknown) => {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw error;
+  });
+  const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(temporary, "wx", options.mode ?? 0o666);
+    if (old) await handle.chmod(old.mode & 0o7777);
+    await handle.writeFile(data);
+    await handle.sync();
+    await handle.close();
+    handle = undefined;
+    await rename(temporary, target);
+  } catch (error) {
+    await handle?.close().catch(() => {});
+    await unlink(temporary).catch(() => {});
+    throw error;
+  }
+}

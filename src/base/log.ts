@@ -1,0 +1,37 @@
+import { stripControls } from "./text.ts";
+
+type Level = "debug" | "info" | "warn" | "error";
+
+const secrets = new Set<string>();
+let verbose = false;
+
+/** Values that must never be printed (keys, tokens). Shorter than 6 characters is ignored: it would hide plain words. */
+export function addSecret(value: string | undefined): void {
+  if (value && value.length >= 6) secrets.add(value);
+}
+
+/** `text` with each known secret replaced by `[secret]`. Everything that is printed or stored as an error goes through it. */
+export function redact(text: string): string {
+  let result = text;
+  for (const secret of secrets) result = result.replaceAll(secret, "[secret]");
+  return result;
+}
+
+/** Shows debug and info lines on standard error too (`--verbose`). */
+export function setVerbose(on: boolean): void {
+  verbose = on;
+}
+
+function write(level: Level, message: string): void {
+  if ((level === "debug" || level === "info") && !verbose) return;
+  const text = stripControls(redact(message)).trimEnd();
+  process.stderr.write(level === "warn" || level === "error" ? `xdev: ${text}\n` : `xdev [${level}] ${text}\n`);
+}
+
+/** The one logger. Lines go to standard error, redacted, with control characters made harmless. */
+export const log = {
+  debug: (message: string) => write("debug", message),
+  info: (message: string) => write("info", message),
+  warn: (message: string) => write("warn", message),
+  error: (message: string) => write("error", message),
+};

@@ -1,0 +1,70 @@
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+
+/** Groups that are alive; the exit handler kills what is left, so that no path out of the program leaves one behind. */
+const groups = new Set<number>();
+let exitHandler = false;
+
+/** How long a group has between SIGTERM and SIGKILL, in ms (wire-notes.md). */
+export const KILL_GRACE_MS = 200;
+
+export interface StartOptions {
+  cwd: string;
+  env: Record<string, string>;
+}
+
+/**
+ * Starts a program in a process group of its own with piped standard streams: the one way to start a process.
+ * A failure to start arrives as the child's `error` event. End it with `killGroup`; a group still alive when
+ * this program exits is killed then.
+ */
+export function startProcess(
+  file: string,
+  args: readonly string[],
+  options: StartOptions,
+): ChildProcessWithoutNullStreams {
+  const child = spawn(file, args, {
+    cwd: options.cwd,
+    env: options.env,
+    detached: true,
+    stdio: ["pipe", "pipe", "pipe"],
+    windowsHide: true,
+  });
+  const pid = child.pid;
+  if (pid !== undefined) {
+    if (!exitHandler) {
+      exitHandler = true;
+      process.on("exit", () => {
+        for (const group of groups) signalGroup(group, "SIGKILL");
+      });
+    }
+    groups.add(pid);
+  }
+  return child;
+}
+
+/** Sends a signal to a whole group; false if nothing of it is alive. */
+export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
+  try {
+    process.kill(-pid, signal);
+    return true;
+  } catch (error) {
+    // EPERM: something of the group is alive but not ours to signal (a setuid program).
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/**
+ * Ends a process group: SIGTERM, then SIGKILL after `graceMs` for whatever of it is still alive, grandchildren
+ * included. Resolves when the SIGKILL was sent or nothing was left; never rejects.
+ */
+export async function killGroup(pid: number | undefined, graceMs: number = KILL_GRACE_MS): Promise<void> {
+  if (pid === undefined) return;
+  if (signalGroup(pid, "SIGTERM")) {
+    const end = performance.now() + graceMs;
+    while (performance.now() < end && signalGroup(pid, 0)) {
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    signalGroup(pid, "SIGKILL");
+  }
+  groups.delete(pid);
+}

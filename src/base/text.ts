@@ -1,0 +1,23 @@
+/**
+ * Makes text from outside (a repository, an extension, a model server) harmless for a terminal: removes escape
+ * sequences (CSI, OSC, DCS, …), C0 and C1 controls except `\n` and `\t`, and the bidirectional overrides
+ * that make text read differently from what it says. Printable characters are kept as they are.
+ */
+export function stripControls(text: string): string {
+  return text
+    .replace(ESCAPE_SEQUENCES, "")
+    .replace(/\r\n?/g, "\n")
+    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g, "");
+}
+
+// Strings (OSC, DCS, SOS, PM, APC) end at BEL or ST; an unterminated one ends at the line's end, so that it
+// can't swallow the rest of a text. CSI: parameters, intermediates, final byte. The rest: two or three bytes.
+const ESCAPE_SEQUENCES =
+  /(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
+
+/** Shortens to at most `limit` UTF-16 units, with an ellipsis where something was cut; never splits a surrogate pair. */
+export function ellipsis(text: string, limit: number): string {
+  if (text.length <= limit) return text;
+  const end = /[\ud800-\udbff]/.test(text[limit - 2] ?? "") ? limit - 2 : limit - 1;
+  return `${text.slice(0, end)}…`;
+}

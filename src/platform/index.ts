@@ -1,0 +1,55 @@
+/**
+ * What differs between the runtimes, and the only place that knows which one is running. Everything else uses `node:`
+ * modules. `loadPlatform` is asynchronous so that start-up loads one implementation, and only when it is needed.
+ */
+export interface Platform {
+  readonly runtime: "bun" | "deno";
+  /** Whether this is the compiled executable (no sources, no node_modules beside it). */
+  readonly compiled: boolean;
+  /**
+   * Bundles an entry file and what it imports into one ES module text. Every path that is resolved and every file that
+   * is read goes through `hooks`, which decide; nothing of the bundled code is executed. Throws `XdevError`
+   * with code `bundle-failed` and the positions of the author's files.
+   */
+  bundle(entry: string, hooks: BundleHooks): Promise<BundleOutput>;
+  /** Starts the guest's boot code in a worker. */
+  startGuest(): Promise<GuestWorker>;
+  /** The source texts that boot evaluates in a compartment before an extension: see `sandbox/guest/packages.ts`. */
+  guestSource(name: string): Promise<string>;
+}
+
+export type BundleLoader = "ts" | "tsx" | "js" | "jsx" | "json";
+
+export interface BundleHooks {
+  /** Absolute path of the file that `specifier` means in `importer`, or `external` to leave the import in the output. */
+  resolve(specifier: string, importer: string): Promise<{ path: string } | { external: true }>;
+  /** The text of a file that `resolve` gave, and how to read it. Throws to refuse. */
+  load(path: string): Promise<{ contents: string; loader: BundleLoader }>;
+}
+
+export interface BundleOutput {
+  /** An ES module: imports of externals stay, everything else is inlined. */
+  code: string;
+  /** Source map (JSON text), with the author's files as sources. */
+  map: string;
+}
+
+/** A worker of the guest, seen from the host. Only strings and plain data cross. */
+export interface GuestWorker {
+  post(message: unknown): void;
+  onMessage(listener: (data: unknown) => void): void;
+  /** Called once when the worker ends by itself or fails; `reason` is for a person. */
+  onExit(listener: (reason: string) => void): void;
+  /** Ends the worker at once, whatever it is doing. */
+  terminate(): Promise<void>;
+}
+
+let loaded: Promise<Platform> | undefined;
+
+/** The platform of the running process. */
+export function loadPlatform(): Promise<Platform> {
+  loaded ??= "Deno" in globalThis
+    ? import("./deno.ts").then((module) => module.platform)
+    : import("./bun.ts").then((module) => module.platform);
+  return loaded;
+}
