@@ -1,0 +1,174 @@
+/** Turns the host's frames into calls of the extension's handlers and tools, and what they give into answers. */
+import { createContext } from "./context.ts";
+import type { Registry, SessionContext } from "./registry.ts";
+import { describeError, type Transmitter } from "./transmit.ts";
+
+const { parse, stringify } = JSON;
+
+interface EventFrame {
+  id: string;
+  event: string;
+  payload: Record<string, unknown>;
+}
+
+type Answer = Record<string, unknown>;
+
+export function createDispatcher(registry: Registry, transmitter: Transmitter): (frame: unknown) => void {
+  const running = new Map<string, AbortController>();
+
+  const answerEvent = async (frame: EventFrame): Promise<void> => {
+    const abort = new AbortController();
+    running.set(frame.id, abort);
+    let answer: Answer;
+    try {
+      answer = await handle(registry, transmitter, frame, abort.signal);
+    } catch (error) {
+      answer = { error: describeError(error) };
+    }
+    running.delete(frame.id);
+    try {
+      transmitter.send({ type: "response", id: frame.id, ...answer });
+    } catch (error) {
+      transmitter.send({ type: "response", id: frame.id, error: `its answer cannot be sent: ${describeError(error)}` });
+    }
+  };
+
+  return (value) => {
+    const frame = value as { type: string; id: string };
+    if (frame.type === "event") void answerEvent(value as EventFrame);
+    else if (frame.type === "cancel") running.get(frame.id)?.abort();
+  };
+}
+
+async function handle(
+  registry: Registry,
+  transmitter: Transmitter,
+  frame: EventFrame,
+  signal: AbortSignal,
+): Promise<Answer> {
+  const { event, payload } = frame;
+  if (event === "session_start") registry.context = payload as unknown as SessionContext;
+  const context = createContext(registry, transmitter, signal);
+  switch (event) {
+    case "tool_call":
+      return decide(registry, payload, context);
+    case "tool_result":
+      return patch(registry, transmitter, payload, context);
+    case "tool_invoke":
+      return invoke(registry, transmitter, frame, signal, context);
+    case "command":
+      return command(registry, payload, context);
+    default:
+      await notify(registry, transmitter, event, { type: event, ...payload }, context);
+      return {};
+  }
+}
+
+/** A handler that throws blocks (the error reaches the host as `error`, which denies). */
+async function decide(registry: Registry, payload: Record<string, unknown>, context: unknown): Promise<Answer> {
+  const before = stringify(payload.arguments);
+  const event: Record<string, unknown> = {
+    type: "tool_call",
+    toolName: payload.tool,
+    toolCallId: payload.callId,
+    input: payload.arguments,
+  };
+  for (const handler of registry.handlers.get("tool_call") ?? []) {
+    const result = (await handler(event, context)) as { block?: unknown; reason?: unknown } | undefined;
+    if (result?.block) {
+      return { allow: false, reason: typeof result.reason === "string" ? result.reason : undefined };
+    }
+  }
+  const after = stringify(event.input);
+  if (after === before) return { allow: true };
+  // On the wire an empty `revise` means "no change"; here it means that nothing of the call is left.
+  if (typeof event.input !== "object" || event.input === null || after === "{}") {
+    return { allow: false, reason: "it removed the arguments of the call" };
+  }
+  return { allow: true, revise: event.input };
+}
+
+async function patch(
+  registry: Registry,
+  transmitter: Transmitter,
+  payload: Record<string, unknown>,
+  context: unknown,
+): Promise<Answer> {
+  const event: Record<string, unknown> = {
+    type: "tool_result",
+    toolName: payload.tool,
+    toolCallId: payload.callId,
+    input: payload.arguments,
+    content: payload.content,
+    details: payload.details,
+    isError: (payload.result as { isError?: unknown } | undefined)?.isError === true,
+  };
+  const changes: Record<string, unknown> = {};
+  for (const handler of registry.handlers.get("tool_result") ?? []) {
+    try {
+      const result = (await handler(event, context)) as Record<string, unknown> | undefined;
+      for (const member of ["content", "details", "isError"]) {
+        if (result?.[member] === undefined) continue;
+        event[member] = result[member];
+        changes[member] = result[member];
+      }
+    } catch (error) {
+      report(transmitter, "tool_result", error);
+    }
+  }
+  return { result: changes };
+}
+
+async function invoke(
+  registry: Registry,
+  transmitter: Transmitter,
+  frame: EventFrame,
+  signal: AbortSignal,
+  context: unknown,
+): Promise<Answer> {
+  const { tool: name, arguments: params, callId } = frame.payload;
+  const tool = registry.tools.get(String(name));
+  if (!tool) throw new Error(`has no tool ${String(name)}`);
+  const onUpdate = (partial: unknown): void =>
+    transmitter.send({ type: "update", id: frame.id, payload: outcome(partial) });
+  return { result: outcome(await tool.execute(String(callId), params, signal, onUpdate, context)) };
+}
+
+/** What a tool gave, as the host expects it: a text alone, or nothing, is a result, too. */
+function outcome(value: unknown): Record<string, unknown> {
+  if (value === undefined || value === null) return { content: [] };
+  if (typeof value === "string") return { content: [{ type: "text", text: value }] };
+  const { content, details, isError } = value as Record<string, unknown>;
+  return {
+    content: typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []),
+    details: details === undefined ? undefined : parse(stringify(details)),
+    isError: isError === true,
+  };
+}
+
+async function command(registry: Registry, payload: Record<string, unknown>, context: unknown): Promise<Answer> {
+  const found = registry.commands.get(String(payload.command));
+  if (!found) throw new Error(`has no command ${String(payload.command)}`);
+  const text = await found.handler(String(payload.arguments ?? ""), context);
+  return typeof text === "string" ? { patch: { text } } : {};
+}
+
+async function notify(
+  registry: Registry,
+  transmitter: Transmitter,
+  name: string,
+  event: Record<string, unknown>,
+  context: unknown,
+): Promise<void> {
+  for (const handler of registry.handlers.get(name) ?? []) {
+    try {
+      await handler(event, context);
+    } catch (error) {
+      report(transmitter, name, error);
+    }
+  }
+}
+
+function report(transmitter: Transmitter, event: string, error: unknown): void {
+  transmitter.log("error", `its ${event} handler failed: ${describeError(error)}`);
+}

@@ -1,0 +1,66 @@
+import { describeError, type Transmitter } from "./transmit.ts";
+
+/** `console`: every line goes to the extension's log. */
+export function createConsole(transmitter: Transmitter): Record<string, (...values: unknown[]) => void> {
+  const line =
+    (level: string) =>
+    (...values: unknown[]): void =>
+      transmitter.log(level, values.map(inspect).join(" "));
+  const nothing = (): void => {};
+  return {
+    log: line("info"),
+    info: line("info"),
+    debug: line("debug"),
+    trace: line("debug"),
+    dir: line("info"),
+    table: line("info"),
+    warn: line("warn"),
+    error: line("error"),
+    assert: (condition, ...values) => {
+      if (!condition) line("error")("assertion failed:", ...values);
+    },
+    group: line("info"),
+    groupEnd: nothing,
+    time: nothing,
+    timeEnd: nothing,
+  };
+}
+
+function inspect(value: unknown): string {
+  if (typeof value === "string") return value;
+  if (value instanceof Error) return describeError(value);
+  if (typeof value !== "object" || value === null) return String(value);
+  try {
+    return JSON.stringify(value) ?? String(value);
+  } catch {
+    return "[object]";
+  }
+}
+
+/** `process` as plain data: nothing of the user's environment, and ways to end that end nothing. */
+export function createProcess(): Record<string, unknown> {
+  const refuse = (what: string) => (): never => {
+    throw new Error(`process.${what}() does not exist in the sandbox: an extension cannot end or signal a process`);
+  };
+  return {
+    env: {},
+    argv: [],
+    pid: 1,
+    platform: "linux",
+    version: "v24.0.0",
+    versions: { node: "24.0.0" },
+    exitCode: undefined,
+    exit: refuse("exit"),
+    abort: refuse("abort"),
+    kill: refuse("kill"),
+    cwd: (): never => {
+      throw new Error("process.cwd() is not available in the sandbox: use ctx.cwd");
+    },
+    nextTick: (run: (...args: unknown[]) => void, ...args: unknown[]): void => {
+      queueMicrotask(() => run(...args));
+    },
+    on: (): void => {},
+    once: (): void => {},
+    off: (): void => {},
+  };
+}

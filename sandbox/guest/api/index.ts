@@ -1,0 +1,97 @@
+/**
+ * The in-process extension API (extension-api.md), evaluated inside the compartment: it has no more rights than the
+ * extension beside it, and what it sends is checked by the host like everything else from here.
+ *
+ * It speaks the frames of src/extensions/frame.ts: handlers and tools of the module answer `event` frames.
+ */
+import type { BundleLinks, GuestHost } from "../protocol.ts";
+import { createConsole, createProcess } from "./globals.ts";
+import { createModules } from "./modules.ts";
+import { createExtensionApi, type Registry } from "./registry.ts";
+import { createDispatcher } from "./dispatch.ts";
+import { describeError, Transmitter } from "./transmit.ts";
+
+/** Loads the extension and gives boot the function that takes the host's frames. */
+export function start(host: GuestHost, about: { name: string; path: string }): (frame: unknown) => void {
+  const transmitter = new Transmitter(host);
+  const global = globalThis as unknown as Record<string, unknown>;
+  global.console = createConsole(transmitter);
+  global.process = createProcess();
+
+  const registry = createRegistry(about.name);
+  const pi = createExtensionApi(registry, transmitter, (name) => modules.import(name, []));
+  const modules = createModules(host, pi);
+  const dispatch = createDispatcher(registry, transmitter);
+  void load(host, about, registry, modules, pi, transmitter);
+  return dispatch;
+}
+
+function createRegistry(name: string): Registry {
+  return {
+    name,
+    loading: true,
+    label: undefined,
+    handlers: new Map(),
+    tools: new Map(),
+    commands: new Map(),
+    flags: new Map(),
+    shortcuts: new Map(),
+    messageRenderers: new Map(),
+    providers: new Map(),
+    context: { cwd: "/", sessionId: "", model: null },
+  };
+}
+
+async function load(
+  host: GuestHost,
+  about: { name: string; path: string },
+  registry: Registry,
+  modules: Pick<BundleLinks, "import" | "dynamicImport" | "require">,
+  pi: unknown,
+  transmitter: Transmitter,
+): Promise<void> {
+  try {
+    const run = host.evaluateBundle() as (links: BundleLinks) => Promise<void>;
+    const exports: Record<string, unknown> = {};
+    await run({ ...modules, exports, meta: createMeta(about.path) });
+    const factory = exports.default;
+    if (typeof factory !== "function") {
+      throw new Error(
+        factory === undefined
+          ? "has no default export: an extension exports a function (pi) => { … } as its default"
+          : `has a default export that is no function but ${factory === null ? "null" : `a value of type ${typeof factory}`}`,
+      );
+    }
+    await factory(pi);
+    registry.loading = false;
+    transmitter.send({ type: "capabilities", payload: capabilities(registry) });
+  } catch (error) {
+    host.fail(describeError(error));
+  }
+}
+
+function createMeta(path: string): Record<string, unknown> {
+  const slash = path.lastIndexOf("/");
+  return { url: `file://${path}`, filename: path, dirname: path.slice(0, Math.max(slash, 1)), main: false };
+}
+
+function capabilities(registry: Registry): Record<string, unknown> {
+  return {
+    label: registry.label,
+    tools: [...registry.tools.values()].map((tool) => ({
+      name: tool.name,
+      label: tool.label,
+      description: tool.description,
+      parameters: tool.parameters,
+      hidden: tool.hidden,
+      defaultInactive: tool.defaultInactive,
+    })),
+    commands: [...registry.commands].map(([name, command]) => ({ name, description: command.description })),
+    events: [...registry.handlers.keys()],
+    flags: [...registry.flags.keys()],
+    shortcuts: [...registry.shortcuts.keys()],
+    messageRenderers: [...registry.messageRenderers.keys()],
+    providers: [...registry.providers.keys()],
+    features: ["call", "cancel", "update", "result", "concurrent"],
+  };
+}

@@ -1,0 +1,40 @@
+import type { GuestHost } from "../protocol.ts";
+
+/** Sends frames as JSON text. `JSON` is taken once: an extension may replace the compartment's own. */
+const { stringify } = JSON;
+
+export class Transmitter {
+  readonly #host: GuestHost;
+  #nextCall = 1;
+
+  constructor(host: GuestHost) {
+    this.#host = host;
+  }
+
+  /** Throws when the frame can't be sent: cyclic, a BigInt, too long. */
+  send(frame: Record<string, unknown>): void {
+    this.#host.send(stringify(frame));
+  }
+
+  log(level: string, text: string): void {
+    this.#host.send(stringify({ type: "log", level, text: text.slice(0, 8000) }));
+  }
+
+  /** A call whose answer nobody waits for. */
+  call(method: string, params: unknown): void {
+    this.send({ type: "call", id: `c${this.#nextCall++}`, method, params });
+  }
+}
+
+/** `TypeError: x is not a function`, of whatever was thrown; never throws. */
+export function describeError(error: unknown): string {
+  try {
+    if (typeof error === "object" && error !== null && "message" in error) {
+      const { name, message } = error as { name?: unknown; message: unknown };
+      return typeof name === "string" && name !== "" && name !== "Error" ? `${name}: ${message}` : String(message);
+    }
+    return `threw ${String(error)}`;
+  } catch {
+    return "threw something that cannot be described";
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * What boot needs of the worker's realm, captured before anything else runs, and then the removal of everything that
+ * an ECMAScript program does not need. Imported first by boot.ts, before SES: under Deno without permissions, SES
+ * would fail at `process.env`.
+ *
+ * This is not a wall. The wall is the compartment, whose global object has none of this; what is gone here is what an
+ * escape from it would look for first.
+ */
+const scope = globalThis as unknown as Record<string, unknown>;
+
+const bound = <T>(name: string): T => (scope[name] as { bind(self: unknown): unknown }).bind(scope) as T;
+
+export const post = bound<(message: unknown) => void>("postMessage");
+export const listen = bound<(type: string, listener: (event: { data: unknown }) => void) => void>("addEventListener");
+export const timers = {
+  setTimeout: bound<(run: () => void, ms: number) => unknown>("setTimeout"),
+  clearTimeout: bound<(timer: unknown) => void>("clearTimeout"),
+  setInterval: bound<(run: () => void, ms: number) => unknown>("setInterval"),
+  clearInterval: bound<(timer: unknown) => void>("clearInterval"),
+};
+export const queueTask = bound<(run: () => void) => void>("queueMicrotask");
+export const InitialDate = Date;
+export const InitialMath = Math;
+
+/** Native classes and functions that the guest gets, hardened, as they are: none of their instances shares anything. */
+export const natives: Record<string, unknown> = {};
+for (const name of [
+  "URL",
+  "URLSearchParams",
+  "TextEncoder",
+  "TextDecoder",
+  "AbortController",
+  "AbortSignal",
+  "structuredClone",
+  "atob",
+  "btoa",
+]) {
+  natives[name] = scope[name];
+}
+
+/** Globals of the language itself: SES decides about these. Every other one goes. */
+const LANGUAGE: ReadonlySet<PropertyKey> = new Set([
+  "globalThis", "Infinity", "NaN", "undefined", "eval", "isFinite", "isNaN", "parseFloat", "parseInt",
+  "decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent", "escape", "unescape",
+  "Object", "Function", "Boolean", "Symbol", "Error", "AggregateError", "EvalError", "RangeError", "ReferenceError",
+  "SuppressedError", "SyntaxError", "TypeError", "URIError", "Number", "BigInt", "Math", "Date", "String", "RegExp",
+  "Array", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array",
+  "BigInt64Array", "BigUint64Array", "Float16Array", "Float32Array", "Float64Array", "Map", "Set", "WeakMap", "WeakSet",
+  "WeakRef", "FinalizationRegistry", "ArrayBuffer", "DataView", "JSON", "Promise", "Proxy", "Reflect", "Iterator",
+  "AsyncIterator", "DisposableStack", "AsyncDisposableStack", "Intl", "Temporal",
+]); 
+
+export function removeGlobals(): void {
+  emptyObject(scope.Bun);
+  emptyObject(scope.Deno);
+  for (const key of Reflect.ownKeys(globalThis)) {
+    if (!LANGUAGE.has(key) && !ADDED_LATER.has(key)) Reflect.deleteProperty(globalThis, key);
+  }
+}
+
+/** SES and its shims put these there; boot removes them once the compartment is made. */
+const ADDED_LATER: ReadonlySet<PropertyKey> = new Set(["lockdown", "harden", "repairIntrinsics", "hardenIntrinsics", "Compartment", "ModuleSource", "assert"]);
+
+// `Bun` can't be removed from a worker's global (it is not configurable), but what it holds can.
+function emptyObject(object: unknown): void {
+  if (typeof object !== "object" || object === null) return;
+  for (const key of Reflect.ownKeys(object)) Reflect.deleteProperty(object, key);
+}
+
+removeGlobals();
+
+// SES wants a console to wrap; the guest gets one of its own from the API.
+scope.console = Object.fromEntries(
+  ["debug", "log", "info", "warn", "error", "trace", "group", "groupEnd"].map((name) => [name, () => {}]),
+);

@@ -1,0 +1,55 @@
+/**
+ * Compiles the program into one executable, `dist/xdev`, for this machine. The traps of a compiled Bun binary are shut
+ * here: it reads no `.env`, `bunfig.toml`, `tsconfig.json` or `package.json` of the folder that it is started in.
+ *
+ * Usage: scripts/build [--outfile FILE]
+ */
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+import { GUEST_SOURCES } from "../sandbox/guest/packages.ts";
+import { buildGuestSource } from "../src/platform/bun.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const { values } = parseArgs({ options: { outfile: { type: "string", default: "dist/xdev" } } });
+const outfile = resolve(root, values.outfile);
+
+const start = performance.now();
+const sources: Record<string, string> = {};
+for (const name of Object.keys(GUEST_SOURCES)) sources[name] = await buildGuestSource(name);
+
+await mkdir(dirname(outfile), { recursive: true });
+process.chdir(root);
+const result = await Bun.build({
+  entrypoints: ["./src/main.ts", "./sandbox/guest/boot.ts"],
+  format: "esm",
+  minify: true,
+  bytecode: true,
+  env: "disable",
+  define: { XDEV_COMPILED: "true" },
+  plugins: [
+    {
+      name: "guest-sources",
+      setup(build) {
+        build.onResolve({ filter: /^xdev:guest-sources$/ }, () => ({ path: "guest-sources", namespace: "xdev" }));
+        build.onLoad({ filter: /.*/, namespace: "xdev" }, () => ({
+          contents: `export const sources = ${JSON.stringify(sources)};`,
+          loader: "js",
+        }));
+      },
+    },
+  ],
+  compile: {
+    outfile,
+    autoloadDotenv: false,
+    autoloadBunfig: false,
+    autoloadTsconfig: false,
+    autoloadPackageJson: false,
+  },
+});
+if (!result.success) {
+  for (const message of result.logs) console.error(message);
+  process.exit(1);
+}
+console.log(`built ${outfile} (${Math.round(Bun.file(outfile).size / 1e6)} MB) in ${Math.round(performance.now() - start)} ms`);

@@ -1,0 +1,48 @@
+/**
+ * `<dataDir>/config.yml`. Only the user's data dir is read: a repository has no settings until it is trusted.
+ * zod and yaml load only if the file exists.
+ */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { errorText, systemCode, XdevError } from "../base/errors.ts";
+import type { Settings } from "./schema.ts";
+
+export type { Settings } from "./schema.ts";
+export type ExtensionHostSettings = Settings["extensionHost"];
+
+/** The settings without a file. The schema's defaults are these (a test compares them). */
+export const DEFAULT_SETTINGS: Settings = {
+  extensionHost: {
+    handshakeTimeoutMs: 10_000,
+    eventTimeoutMs: 5_000,
+    toolTimeoutMs: 600_000,
+    maxFrameBytes: 8 * 1024 * 1024,
+    overrides: {},
+  },
+};
+
+/** Reads the settings. Throws `XdevError` with code `bad-settings`, naming the file and the member that is wrong. */
+export async function loadSettings(dataDir: string): Promise<Settings> {
+  const file = join(dataDir, "config.yml");
+  let text: string;
+  try {
+    text = await readFile(file, "utf8");
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return DEFAULT_SETTINGS;
+    throw new XdevError("bad-settings", `cannot read ${file}: ${errorText(error)}`);
+  }
+  const [{ parse }, { settingsSchema }] = await Promise.all([import("yaml"), import("./schema.ts")]);
+  let value: unknown;
+  try {
+    value = parse(text, { maxAliasCount: 100 });
+  } catch (error) {
+    throw new XdevError("bad-settings", `${file} is not valid YAML: ${errorText(error)}`);
+  }
+  const result = settingsSchema.safeParse(value ?? {});
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const path = issue?.path.join(".");
+  throw new XdevError("bad-settings", `${file}: ${path ? `${path}: ` : ""}${issue?.message ?? "is not valid"}`, {
+    hint: "correct the file or move it away",
+  });
+}

@@ -1,0 +1,214 @@
+/**
+ * The whole host–extension contract. Both sides and both transports import it; a message that is not declared here
+ * does not exist. Sources: extension-protocol.md (§2–§4) and wire-notes.md.
+ *
+ * What arrives from an extension is hostile: `parseInbound` is the only way in, and it copies the known members into
+ * fresh objects. Members typed `unknown` (`revise`, `patch`, `result`, `params`) are looked at by whoever acts on them.
+ */
+import * as v from "valibot";
+
+/** The compatibility gate (§1): a `capabilities` frame with another `protocol` is a load failure. */
+export const PROTOCOL_VERSION = 1;
+
+/** What this host understands beyond v1 (wire-notes.md, "Features beyond v1"); sent in `hello`. */
+export const HOST_FEATURES = ["call", "cancel", "update", "result", "concurrent"] as const;
+export type Feature = (typeof HOST_FEATURES)[number];
+
+/** The longest line or message in bytes, unless `extensionHost.maxFrameBytes` says otherwise. */
+export const DEFAULT_MAX_FRAME_BYTES = 8 * 1024 * 1024;
+
+const text = v.nullish(v.string());
+const name = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
+const jsonObject = v.record(v.string(), v.unknown());
+
+const toolSpec = v.object({
+  name,
+  label: text,
+  description: text,
+  parameters: v.nullish(jsonObject),
+  hidden: v.nullish(v.boolean()),
+  defaultInactive: v.nullish(v.boolean()),
+});
+export type ToolSpec = v.InferOutput<typeof toolSpec>;
+
+const commandSpec = v.union([
+  v.pipe(
+    name,
+    v.transform((command) => ({ name: command, description: undefined as string | null | undefined })),
+  ),
+  v.object({ name, description: text }),
+]);
+export type CommandSpec = v.InferOutput<typeof commandSpec>;
+
+const named = v.union([
+  name,
+  v.pipe(
+    v.object({ name }),
+    v.transform((item) => item.name),
+  ),
+]);
+
+const list = <T extends v.GenericSchema>(item: T) =>
+  v.nullish(v.pipe(v.array(item), v.maxLength(1000)), []);
+
+/** §3, and what in-process extensions register beyond it. Every list is there, empty if it was not sent. */
+const capabilities = v.object({
+  tools: list(toolSpec),
+  commands: list(commandSpec),
+  events: list(name),
+  renderers: list(jsonObject),
+  failOpen: v.nullish(v.boolean(), false),
+  features: list(v.string()),
+  label: text,
+  flags: list(named),
+  shortcuts: list(named),
+  messageRenderers: list(named),
+  providers: list(named),
+});
+export type Capabilities = v.InferOutput<typeof capabilities>;
+
+const id = v.nullish(v.union([v.string(), v.number()]));
+
+const inbound = v.variant("type", [
+  v.object({
+    type: v.literal("capabilities"),
+    protocol: v.nullish(v.unknown()),
+    payload: capabilities,
+  }),
+  v.object({
+    type: v.literal("response"),
+    id,
+    allow: v.nullish(v.boolean()),
+    reason: text,
+    revise: v.optional(v.unknown()),
+    patch: v.optional(v.unknown()),
+    result: v.optional(v.unknown()),
+    error: text,
+    failOpen: v.nullish(v.boolean()),
+  }),
+  v.object({ type: v.literal("action"), action: v.string(), text, payload: v.optional(v.unknown()) }),
+  v.object({ type: v.literal("log"), text, level: text }),
+  v.object({ type: v.literal("update"), id, payload: v.optional(v.unknown()) }),
+  v.object({ type: v.literal("call"), id, method: v.string(), params: v.optional(v.unknown()) }),
+]);
+
+/** A frame from an extension, after the schema has seen it. */
+export type InboundFrame = v.InferOutput<typeof inbound>;
+export type ResponseFrame = Extract<InboundFrame, { type: "response" }>;
+export type CallFrame = Extract<InboundFrame, { type: "call" }>;
+export type ActionFrame = Extract<InboundFrame, { type: "action" }>;
+
+/** A frame from the host. */
+export type HostFrame =
+  | { type: "hello"; protocol: number; xdevVersion: string; features: readonly string[] }
+  | { type: "event"; id: string; event: EventName; payload: unknown }
+  | { type: "cancel"; id: string }
+  | { type: "return"; id: string | number; result?: unknown; error?: string };
+
+/** Events that an extension can receive (wire-notes.md, "Events a v1 extension can receive"). */
+export const EVENT_NAMES = [
+  "session_start",
+  "turn_end",
+  "tool_call",
+  "tool_result",
+  "tool_invoke",
+  "command",
+] as const;
+export type EventName = (typeof EVENT_NAMES)[number];
+
+/**
+ * Checks one decoded message of an extension. Gives the frame, or `{ problem }`: a text for a person that says what is
+ * wrong with it. Never throws.
+ */
+export function parseInbound(value: unknown): { frame: InboundFrame } | { problem: string } {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return { problem: "sent a frame that is not a JSON object" };
+  }
+  const type = Object.hasOwn(value, "type") ? (value as { type: unknown }).type : undefined;
+  if (typeof type !== "string") return { problem: "sent a frame without a type" };
+  if (!INBOUND_TYPES.has(type)) {
+    return { problem: `sent a frame of unknown type ${JSON.stringify(type.slice(0, 40))}` };
+  }
+  try {
+    const result = v.safeParse(inbound, value);
+    if (result.success) return { frame: result.output };
+    const issue = result.issues[0];
+    const path = v.getDotPath(issue);
+    return {
+      problem: `sent a malformed ${type} frame${path ? `: ${path.slice(0, 80)}` : ""}: expected ${issue.expected ?? "another value"}`,
+    };
+  } catch {
+    return { problem: `sent a ${type} frame that could not be read` };
+  }
+}
+
+const INBOUND_TYPES = new Set(["capabilities", "response", "action", "log", "update", "call"]);
+
+/** Tool result content as it crosses the boundary: what a `tool_invoke` or `tool_result` reply may carry. */
+const contentSchema = v.array(
+  v.variant("type", [
+    v.object({ type: v.literal("text"), text: v.string() }),
+    v.object({ type: v.literal("image"), data: v.string(), mimeType: v.string() }),
+  ]),
+);
+export type Content = v.InferOutput<typeof contentSchema>;
+
+/** `response.result` (feature `result`) for `tool_invoke`, `tool_result`, and the payload of their `update` frames. */
+const toolOutcomeSchema = v.object({
+  content: v.nullish(contentSchema),
+  details: v.optional(v.unknown()),
+  isError: v.nullish(v.boolean()),
+});
+export type ToolOutcome = v.InferOutput<typeof toolOutcomeSchema>;
+
+/** A tool outcome from an extension, or undefined if it is none. */
+export function parseToolOutcome(value: unknown): ToolOutcome | undefined {
+  const result = v.safeParse(toolOutcomeSchema, value);
+  return result.success ? result.output : undefined;
+}
+
+const patchSchema = v.object({ text: v.nullish(v.string()), isError: v.nullish(v.boolean()) });
+
+/**
+ * A `patch` (wire-notes.md, "Replies"): a string is new text, an object may have `text` and `isError`; absent, null,
+ * `{}`, `[]` and `""` mean "no change", which is undefined here. Anything else is `{ problem }`.
+ */
+export function parsePatch(
+  value: unknown,
+): { text?: string; isError?: boolean } | { problem: string } | undefined {
+  if (isNoChange(value)) return undefined;
+  if (typeof value === "string") return { text: value };
+  const result = Array.isArray(value) ? undefined : v.safeParse(patchSchema, value);
+  if (!result?.success) return { problem: "patch is neither a text nor an object with text or isError" };
+  const patch: { text?: string; isError?: boolean } = {};
+  if (typeof result.output.text === "string") patch.text = result.output.text;
+  if (typeof result.output.isError === "boolean") patch.isError = result.output.isError;
+  return patch;
+}
+
+/**
+ * A `revise` (wire-notes.md, "Replies"): a JSON object, a fresh one without a prototype's members; undefined for
+ * "no change". Anything else is `{ problem }`.
+ */
+export function parseRevise(
+  value: unknown,
+): { arguments: Record<string, unknown> } | { problem: string } | undefined {
+  if (isNoChange(value)) return undefined;
+  if (typeof value !== "object" || Array.isArray(value)) return { problem: "revise is not a JSON object" };
+  return { arguments: value as Record<string, unknown> };
+}
+
+function isNoChange(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  if (typeof value !== "object") return false;
+  return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
+}
+
+/** `params` of the call `ui.notify`. */
+const notifySchema = v.object({ message: v.string(), level: v.nullish(v.string()) });
+
+/** The parameters of `ui.notify`, or undefined if they are none. */
+export function parseNotify(value: unknown): v.InferOutput<typeof notifySchema> | undefined {
+  const result = v.safeParse(notifySchema, value);
+  return result.success ? result.output : undefined;
+}

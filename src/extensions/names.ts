@@ -1,0 +1,47 @@
+import { createHash } from "node:crypto";
+import { basename, extname } from "node:path";
+
+/** The providers' limit on a tool name, in characters. */
+const MAX_TOOL_NAME = 64;
+
+/** An extension's name from its path (wire-notes.md, "Names"): `deny-rm.py` gives `deny-rm`. */
+export function extensionName(path: string): string {
+  const file = basename(path);
+  const stem = basename(file, extname(file)) || file;
+  return safe(stem) || "extension";
+}
+
+/** Gives each path its name; of two that would have one, the later gets `_2`, `_3`, …, and `duplicate` is set. */
+export function assignNames(paths: readonly string[]): { path: string; name: string; duplicate: boolean }[] {
+  const taken = new Set<string>();
+  return paths.map((path) => {
+    const wanted = extensionName(path);
+    let name = wanted;
+    for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
+    taken.add(name);
+    return { path, name, duplicate: name !== wanted };
+  });
+}
+
+/**
+ * The name under which a process extension's tool is registered (§3): namespaced, so that it can shadow nothing. Over
+ * 64 characters it is cut and ends in six digits of a hash of the whole.
+ */
+export function processToolName(extension: string, tool: string): string {
+  return limited(`ext_${extension}_${safe(tool)}`, `${extension}\0${tool}`);
+}
+
+/** A worker extension's tool keeps its own name, with only the characters that every provider takes. */
+export function workerToolName(tool: string): string {
+  return limited(safe(tool), tool);
+}
+
+function limited(name: string, whole: string): string {
+  if (name.length <= MAX_TOOL_NAME) return name;
+  const digits = String(createHash("sha256").update(whole).digest().readUInt32BE(0) % 1_000_000).padStart(6, "0");
+  return `${name.slice(0, MAX_TOOL_NAME - 7)}_${digits}`;
+}
+
+function safe(text: string): string {
+  return text.replace(/[^A-Za-z0-9_-]/g, "_");
+}

@@ -1,0 +1,46 @@
+/** An extension's tools as the agent's: `tool_invoke` round trips (wire-notes.md, "Events a v1 extension can receive"). */
+import type { AgentTool, AgentToolResult } from "@earendil-works/pi-agent-core";
+import { stripControls } from "../base/text.ts";
+import type { Extension } from "./extension.ts";
+import { parsePatch, parseToolOutcome, type ResponseFrame, type ToolSpec } from "./frame.ts";
+
+export function extensionTool(extension: Extension, spec: ToolSpec, name: string): AgentTool<object, unknown> {
+  return {
+    name,
+    label: stripControls(spec.label ?? spec.name),
+    description: spec.description ?? "",
+    parameters: toolSchema(spec.parameters),
+    async execute(callId, params, signal, onUpdate) {
+      const reply = await extension.request(
+        "tool_invoke",
+        { tool: spec.name, arguments: params, callId },
+        {
+          timeoutMs: extension.limits.toolTimeoutMs,
+          signal,
+          onUpdate: (payload) => {
+            const partial = parseToolOutcome(payload);
+            if (partial) onUpdate?.({ content: partial.content ?? [], details: partial.details });
+          },
+        },
+      );
+      return toolResult(extension, reply);
+    },
+  };
+}
+
+/** The providers take nothing but an object schema. */
+function toolSchema(parameters: Record<string, unknown> | null | undefined): object {
+  return parameters?.type === "object" ? parameters : { type: "object", properties: {}, ...parameters };
+}
+
+function toolResult(extension: Extension, reply: ResponseFrame): AgentToolResult<unknown> {
+  if (reply.error != null) throw new Error(`extension ${extension.name}: ${reply.error || "failed"}`);
+  if (extension.has("result") && reply.result != null) {
+    const outcome = parseToolOutcome(reply.result);
+    if (!outcome) throw new Error(`extension ${extension.name} gave something that is no tool result`);
+    return { content: outcome.content ?? [], details: outcome.details, isError: outcome.isError === true };
+  }
+  const patch = parsePatch(reply.patch) ?? {};
+  if ("problem" in patch) throw new Error(`extension ${extension.name}: ${patch.problem}`);
+  return { content: [{ type: "text", text: patch.text ?? "" }], details: undefined, isError: patch.isError === true };
+}

@@ -1,0 +1,23 @@
+import type { AgentEvent, AgentMessage } from "@earendil-works/pi-agent-core";
+
+/** What a run is shown through. A mode writes; it decides nothing about the run. */
+export interface Mode {
+  event(event: AgentEvent): void;
+  /** Something that the user has to know and the model has not. */
+  notice(text: string): void;
+  /** Text that is the answer although no model gave it (an extension's command). */
+  say(text: string): void;
+  /** The run is over; `maxTurns` is set if that limit ended it. Says what is left to say; true if the run succeeded. */
+  finish(messages: readonly AgentMessage[], maxTurns?: number): boolean;
+}
+
+/** Why a run failed, for a person, or undefined if it did not. */
+export function failureOf(messages: readonly AgentMessage[], maxTurns?: number): string | undefined {
+  if (maxTurns !== undefined) return `stopped after ${maxTurns} turns (--max-turns)`;
+  const last = messages.findLast((message) => message.role === "assistant");
+  if (last?.role !== "assistant") return "the model gave no answer";
+  if (last.stopReason === "error") return last.errorMessage || "the model gave an error without a text";
+  if (last.stopReason === "aborted") return "interrupted";
+  if (last.stopReason === "length") return "the answer was cut off: it reached the model's limit of output tokens";
+  return undefined;
+}
