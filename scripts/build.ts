@@ -32,7 +32,10 @@ const result = await Bun.build({
     {
       name: "guest-sources",
       setup(build) {
-        build.onResolve({ filter: /^xdev:guest-sources$/ }, () => ({ path: "guest-sources", namespace: "xdev" }));
+        build.onResolve({ filter: /^xdev:guest-sources$/ }, () => ({
+          path: "guest-sources",
+          namespace: "xdev",
+        }));
         build.onLoad({ filter: /.*/, namespace: "xdev" }, () => ({
           contents: `export const sources = ${JSON.stringify(sources)};`,
           loader: "js",
@@ -52,4 +55,6 @@ if (!result.success) {
   for (const message of result.logs) console.error(message);
   process.exit(1);
 }
-console.log(`built ${outfile} (${Math.round(Bun.file(outfile).size / 1e6)} MB) in ${Math.round(performance.now() - start)} ms`);
+console.log(
+  `built ${outfile} (${Math.round(Bun.file(outfile).size / 1e6)} MB) in ${Math.round(performance.now() - start)} ms`,
+);

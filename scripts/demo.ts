@@ -26,12 +26,15 @@ try {
   await mkdir(precious, { recursive: true });
   const { results, answer, status } = await runAgent(work);
   const has = (tool: string, isError: boolean, text: string) =>
-    results.some((result) => result.tool === tool && result.isError === isError && result.text.includes(text));
+    results.some(
+      (result) => result.tool === tool && result.isError === isError && result.text.includes(text),
+    );
   const checks: [string, boolean][] = [
     ["a bash call ran", has("bash", false, "hello from the shell")],
     [
       "rm -rf was denied by the policy process, with its reason",
-      has("bash", true, "blocked by extension deny-rm: rm -rf is disabled in this project") && existsSync(precious),
+      has("bash", true, "blocked by extension deny-rm: rm -rf is disabled in this project") &&
+        existsSync(precious),
     ],
     ["the sandboxed extension's tool answered", has("hello_extension", false, "Hello, world")],
     [
@@ -52,7 +55,9 @@ async function runAgent(cwd: string): Promise<{ results: Result[]; answer: strin
   const args = ["-p", "Show me what you can do.", "--mode", "json"];
   args.push("--model", `replay:${join(examples, "demo.yml")}`, "--data-dir", join(scratch, "data"));
   args.push("-e", join(examples, "deny-rm.py"), "-e", join(examples, "quick-start.ts"));
-  console.log(`$ xdev ${args.map((arg) => (/\s/.test(arg) ? `"${arg}"` : arg.replace(`${root}/`, ""))).join(" ")}\n`);
+  console.log(
+    `$ xdev ${args.map((arg) => (/\s/.test(arg) ? `"${arg}"` : arg.replace(`${root}/`, ""))).join(" ")}\n`,
+  );
 
   const child = spawn(join(root, "dist", "xdev"), args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));

@@ -7,7 +7,17 @@
  * - Every source that the compartment evaluates passes `checkSource`, but for texts that the host sent as its own.
  * - Nothing here awaits, calls or reads a value of the guest except the one function `deliver`, inside `try`.
  */
-import { InitialDate, InitialMath, listen, natives, post, queueTask, removeGlobals, timers } from "./primordials.ts";
+import {
+  InitialDate,
+  InitialMath,
+  listen,
+  natives,
+  onStrayRejection,
+  post,
+  queueTask,
+  removeGlobals,
+  timers,
+} from "./primordials.ts";
 import "ses";
 import type { BootMessage, GuestHost } from "./protocol.ts";
 import { checkSource } from "./source-check.ts";
@@ -23,10 +33,24 @@ lockdown({
 const hardenAll = harden;
 const CompartmentClass = Compartment;
 removeGlobals();
-for (const name of ["lockdown", "harden", "repairIntrinsics", "hardenIntrinsics", "Compartment", "ModuleSource", "assert"]) {
+for (const name of [
+  "lockdown",
+  "harden",
+  "repairIntrinsics",
+  "hardenIntrinsics",
+  "Compartment",
+  "ModuleSource",
+  "assert",
+]) {
   Reflect.deleteProperty(globalThis, name);
 }
 
+// A promise that an extension forgot ends nothing; what a policy owes an answer for is denied by the host's clock.
+onStrayRejection((reason) =>
+  guarded(() => {
+    throw reason;
+  }),
+);
 let deliver: ((frame: unknown) => void) | undefined;
 
 listen("message", (event) => {
@@ -61,7 +85,9 @@ function boot(message: BootMessage): (frame: unknown) => void {
       return compartment.evaluate(sources[name] as string);
     },
   });
-  const api = compartment.evaluate(sources[API] as string) as { start(host: GuestHost, about: unknown): typeof deliver };
+  const api = compartment.evaluate(sources[API] as string) as {
+    start(host: GuestHost, about: unknown): typeof deliver;
+  };
   return api.start(host, hardenAll({ ...message.about })) as (frame: unknown) => void;
 }
 
@@ -69,7 +95,8 @@ const API = "api";
 
 function sendText(text: string, maxFrameChars: number): void {
   if (typeof text !== "string") throw new TypeError("a frame is sent as text");
-  if (text.length > maxFrameChars) throw new RangeError(`a frame may have at most ${maxFrameChars} characters`);
+  if (text.length > maxFrameChars)
+    throw new RangeError(`a frame may have at most ${maxFrameChars} characters`);
   post(["frame", text]);
 }
 
@@ -124,7 +151,10 @@ function timerFunctions(): Record<string, unknown> {
     setInterval: (run: unknown, ms?: unknown, ...args: unknown[]): number => {
       const call = checked(run);
       const handle = next++;
-      running.set(handle, timers.setInterval(() => guarded(() => call(...args)), delay(ms)));
+      running.set(
+        handle,
+        timers.setInterval(() => guarded(() => call(...args)), delay(ms)),
+      );
       return handle;
     },
     setImmediate: (run: unknown, ...args: unknown[]): number => {

@@ -11,7 +11,20 @@ const scope = globalThis as unknown as Record<string, unknown>;
 const bound = <T>(name: string): T => (scope[name] as { bind(self: unknown): unknown }).bind(scope) as T;
 
 export const post = bound<(message: unknown) => void>("postMessage");
-export const listen = bound<(type: string, listener: (event: { data: unknown }) => void) => void>("addEventListener");
+export const listen =
+  bound<(type: string, listener: (event: { data: unknown }) => void) => void>("addEventListener");
+/** Bun reports a rejection that nobody handled here, and ends the worker if nobody listens; Deno as an event. */
+export const onStrayRejection = (listener: (reason: unknown) => void): void => {
+  listenForRejection("unhandledRejection", listener);
+  listen("unhandledrejection", (event) => {
+    const { reason, preventDefault } = event as unknown as { reason: unknown; preventDefault(): void };
+    preventDefault.call(event);
+    listener(reason);
+  });
+};
+const listenForRejection = (scope.process as { on(event: string, listener: unknown): void }).on.bind(
+  scope.process,
+);
 export const timers = {
   setTimeout: bound<(run: () => void, ms: number) => unknown>("setTimeout"),
   clearTimeout: bound<(timer: unknown) => void>("clearTimeout"),
@@ -40,15 +53,72 @@ for (const name of [
 
 /** Globals of the language itself: SES decides about these. Every other one goes. */
 const LANGUAGE: ReadonlySet<PropertyKey> = new Set([
-  "globalThis", "Infinity", "NaN", "undefined", "eval", "isFinite", "isNaN", "parseFloat", "parseInt",
-  "decodeURI", "decodeURIComponent", "encodeURI", "encodeURIComponent", "escape", "unescape",
-  "Object", "Function", "Boolean", "Symbol", "Error", "AggregateError", "EvalError", "RangeError", "ReferenceError",
-  "SuppressedError", "SyntaxError", "TypeError", "URIError", "Number", "BigInt", "Math", "Date", "String", "RegExp",
-  "Array", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array",
-  "BigInt64Array", "BigUint64Array", "Float16Array", "Float32Array", "Float64Array", "Map", "Set", "WeakMap", "WeakSet",
-  "WeakRef", "FinalizationRegistry", "ArrayBuffer", "DataView", "JSON", "Promise", "Proxy", "Reflect", "Iterator",
-  "AsyncIterator", "DisposableStack", "AsyncDisposableStack", "Intl", "Temporal",
-]); 
+  "globalThis",
+  "Infinity",
+  "NaN",
+  "undefined",
+  "eval",
+  "isFinite",
+  "isNaN",
+  "parseFloat",
+  "parseInt",
+  "decodeURI",
+  "decodeURIComponent",
+  "encodeURI",
+  "encodeURIComponent",
+  "escape",
+  "unescape",
+  "Object",
+  "Function",
+  "Boolean",
+  "Symbol",
+  "Error",
+  "AggregateError",
+  "EvalError",
+  "RangeError",
+  "ReferenceError",
+  "SuppressedError",
+  "SyntaxError",
+  "TypeError",
+  "URIError",
+  "Number",
+  "BigInt",
+  "Math",
+  "Date",
+  "String",
+  "RegExp",
+  "Array",
+  "Int8Array",
+  "Uint8Array",
+  "Uint8ClampedArray",
+  "Int16Array",
+  "Uint16Array",
+  "Int32Array",
+  "Uint32Array",
+  "BigInt64Array",
+  "BigUint64Array",
+  "Float16Array",
+  "Float32Array",
+  "Float64Array",
+  "Map",
+  "Set",
+  "WeakMap",
+  "WeakSet",
+  "WeakRef",
+  "FinalizationRegistry",
+  "ArrayBuffer",
+  "DataView",
+  "JSON",
+  "Promise",
+  "Proxy",
+  "Reflect",
+  "Iterator",
+  "AsyncIterator",
+  "DisposableStack",
+  "AsyncDisposableStack",
+  "Intl",
+  "Temporal",
+]);
 
 export function removeGlobals(): void {
   emptyObject(scope.Bun);
@@ -59,7 +129,15 @@ export function removeGlobals(): void {
 }
 
 /** SES and its shims put these there; boot removes them once the compartment is made. */
-const ADDED_LATER: ReadonlySet<PropertyKey> = new Set(["lockdown", "harden", "repairIntrinsics", "hardenIntrinsics", "Compartment", "ModuleSource", "assert"]);
+const ADDED_LATER: ReadonlySet<PropertyKey> = new Set([
+  "lockdown",
+  "harden",
+  "repairIntrinsics",
+  "hardenIntrinsics",
+  "Compartment",
+  "ModuleSource",
+  "assert",
+]);
 
 // `Bun` can't be removed from a worker's global (it is not configurable), but what it holds can.
 function emptyObject(object: unknown): void {

@@ -39,6 +39,8 @@ async function readOne(path: string, absolute: string): Promise<Buffer> {
     if (info.size > LIMIT) throw new Error(`it is larger than ${LIMIT / 1024 / 1024} MB`);
     return await readFile(absolute);
   } catch (error) {
-    throw new XdevError("bad-attachment", `cannot attach @${path}: ${errorText(error)}`, { hint: "check the path" });
+    throw new XdevError("bad-attachment", `cannot attach @${path}: ${errorText(error)}`, {
+      hint: "check the path",
+    });
   }
 }

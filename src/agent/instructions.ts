@@ -15,7 +15,10 @@ const NAME = "AGENTS.md";
 /** The part of one file that joins the prompt, in bytes. */
 const LIMIT = 32 * 1024;
 
-export async function loadInstructions(dataDir: string, cwd: string): Promise<{ path: string; text: string }[]> {
+export async function loadInstructions(
+  dataDir: string,
+  cwd: string,
+): Promise<{ path: string; text: string }[]> {
   const folders = [cwd];
   while (dirname(folders[0]!) !== folders[0]) folders.unshift(dirname(folders[0]!));
   const repository = await findRepository(folders);
@@ -65,7 +68,8 @@ async function readOne(
     try {
       const buffer = Buffer.alloc(LIMIT + 1);
       const { bytesRead } = await file.read(buffer, 0, LIMIT + 1, 0);
-      if (bytesRead > LIMIT) log.warn(`${path} is longer than ${LIMIT / 1024} KB; the rest of it is not used`);
+      if (bytesRead > LIMIT)
+        log.warn(`${path} is longer than ${LIMIT / 1024} KB; the rest of it is not used`);
       const text = new TextDecoder().decode(buffer.subarray(0, Math.min(bytesRead, LIMIT)));
       return { path, real, text: stripControls(text).trim() };
     } finally {

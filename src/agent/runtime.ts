@@ -44,7 +44,10 @@ export function createAgent(options: AgentOptions): AgentRun {
       if (!tool) return { block: true, reason: `there is no tool ${toolCall.name}` };
       const call = { tool: toolCall.name, arguments: args, callId: toolCall.id };
       const validate = (revised: Record<string, unknown>): Record<string, unknown> => {
-        const checked: unknown = validateToolArguments(tool, { ...toolCall, arguments: revised as typeof toolCall.arguments });
+        const checked: unknown = validateToolArguments(tool, {
+          ...toolCall,
+          arguments: revised as typeof toolCall.arguments,
+        });
         if (!isArguments(checked)) throw new Error("they are not an object");
         return checked;
       };

@@ -25,7 +25,9 @@ export function setVerbose(on: boolean): void {
 function write(level: Level, message: string): void {
   if ((level === "debug" || level === "info") && !verbose) return;
   const text = stripControls(redact(message)).trimEnd();
-  process.stderr.write(level === "warn" || level === "error" ? `xdev: ${text}\n` : `xdev [${level}] ${text}\n`);
+  process.stderr.write(
+    level === "warn" || level === "error" ? `xdev: ${text}\n` : `xdev [${level}] ${text}\n`,
+  );
 }
 
 /** The one logger. Lines go to standard error, redacted, with control characters made harmless. */

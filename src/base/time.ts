@@ -23,7 +23,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 export async function withTimeout<T>(promise: Promise<T>, ms: number, what: string): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new XdevError("timeout", `${what} took longer than ${formatMs(ms)}`)), ms);
+    timer = setTimeout(
+      () => reject(new XdevError("timeout", `${what} took longer than ${formatMs(ms)}`)),
+      ms,
+    );
   });
   try {
     return await Promise.race([promise, late]);

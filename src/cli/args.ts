@@ -30,7 +30,11 @@ export interface RunOptions extends CommonOptions {
 
 export type Invocation =
   | { command: "run"; prompt: string; files: string[]; options: RunOptions }
-  | { command: "ext-list"; json: boolean; options: CommonOptions & Pick<RunOptions, "extensions" | "discover"> }
+  | {
+      command: "ext-list";
+      json: boolean;
+      options: CommonOptions & Pick<RunOptions, "extensions" | "discover">;
+    }
   | { command: "ext-inspect"; path: string; json: boolean; options: CommonOptions }
   | { command: "models"; json: boolean; options: CommonOptions }
   /** Nothing to run: help, the version, or a wrong use. `status` is 0 or 2; what is to say has been said. */
@@ -67,7 +71,9 @@ function define(found: (invocation: Invocation) => void): Command {
   program
     .addOption(new Option("-p, --print", "print the answer and exit"))
     .addOption(
-      new Option("--mode <mode>", "text: the answer; json: one event a line").choices(["text", "json"]).default("text"),
+      new Option("--mode <mode>", "text: the answer; json: one event a line")
+        .choices(["text", "json"])
+        .default("text"),
     )
     .option("--max-turns <n>", "stop after this many turns", positiveInteger)
     .option("--cwd <dir>", "work in this folder")
@@ -112,7 +118,9 @@ function define(found: (invocation: Invocation) => void): Command {
         },
       }),
     );
-  common(ext.command("inspect").description("load one extension as a session would, and print what it registers"))
+  common(
+    ext.command("inspect").description("load one extension as a session would, and print what it registers"),
+  )
     .argument("<path>", "an executable, a TypeScript or JavaScript module, or a folder with an index module")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  xdev ext inspect ./my-extension.ts --json")

@@ -1,6 +1,7 @@
 /** `xdev ext list` and `xdev ext inspect PATH`: loads extensions as a session would and prints what they register. */
-import { log, setVerbose } from "../base/log.ts";
+
 import { resolvePath } from "../base/files.ts";
+import { log, setVerbose } from "../base/log.ts";
 import { stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";

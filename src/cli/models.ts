@@ -23,10 +23,13 @@ function page(providers: readonly ListedProvider[]): string {
   const rest = providers.filter((provider) => !provider.usable);
   const rows = usable.flatMap(({ name, source, models: listed }) => [
     `${name} (${source})`,
-    ...listed.map(({ id, contextWindow }) => `  ${name}/${id}${contextWindow ? `  ${tokens(contextWindow)}` : ""}`),
+    ...listed.map(
+      ({ id, contextWindow }) => `  ${name}/${id}${contextWindow ? `  ${tokens(contextWindow)}` : ""}`,
+    ),
   ]);
   if (rows.length === 0) rows.push("no model is usable");
-  if (rest.length > 0) rows.push("", "Not usable:", ...rest.map(({ name, reason }) => `  ${name}: ${reason}`));
+  if (rest.length > 0)
+    rows.push("", "Not usable:", ...rest.map(({ name, reason }) => `  ${name}: ${reason}`));
   return `${stripControls(rows.join("\n"))}\n`;
 }
 

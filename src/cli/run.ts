@@ -18,7 +18,10 @@ import { readPipedInput } from "./stdin.ts";
 type RunInvocation = Extract<Invocation, { command: "run" }>;
 
 /** Runs the prompt and gives the exit status. Throws `XdevError` for what the user has to correct first. */
-export async function run({ prompt, files, options }: RunInvocation, interrupt: AbortSignal): Promise<number> {
+export async function run(
+  { prompt, files, options }: RunInvocation,
+  interrupt: AbortSignal,
+): Promise<number> {
   setVerbose(options.verbose === true);
   const cwd = await workingDirectory(options.cwd);
   const dataDir = dataDirectory(options.dataDir, process.env, process.cwd());
@@ -153,7 +156,10 @@ async function loadExtensions(
 
 /** Texts that extensions queue (§6), also before there is an agent. */
 function createQueue() {
-  type Target = Pick<Awaited<ReturnType<typeof import("../agent/runtime.ts")["createAgent"]>>["agent"], "steer" | "followUp">;
+  type Target = Pick<
+    Awaited<ReturnType<typeof import("../agent/runtime.ts")["createAgent"]>>["agent"],
+    "steer" | "followUp"
+  >;
   let agent: Target | undefined;
   const early: ((target: Target) => void)[] = [];
   return {
@@ -185,7 +191,9 @@ async function readPrompt(prompt: string, files: readonly string[], cwd: string,
       : { text: "", images: [] };
   const text = [attachments.text, prompt, piped].filter((part) => part.trim() !== "").join("\n");
   if (text === "" && !interrupt.aborted) {
-    throw new XdevError("usage", "there is no prompt", { hint: 'say what to do: xdev -p "…", or see xdev --help' });
+    throw new XdevError("usage", "there is no prompt", {
+      hint: 'say what to do: xdev -p "…", or see xdev --help',
+    });
   }
   return { text, images: attachments.images };
 }
@@ -213,9 +221,11 @@ async function runCommand(
     { command, arguments: args },
     { timeoutMs: extension.limits.toolTimeoutMs, signal: interrupt },
   );
-  if (reply.error != null) throw new XdevError("extension-error", `extension ${extension.name}: ${reply.error}`);
+  if (reply.error != null)
+    throw new XdevError("extension-error", `extension ${extension.name}: ${reply.error}`);
   const patch = parsePatch(reply.patch);
-  if (patch && "problem" in patch) throw new XdevError("extension-error", `extension ${extension.name}: ${patch.problem}`);
+  if (patch && "problem" in patch)
+    throw new XdevError("extension-error", `extension ${extension.name}: ${patch.problem}`);
   if (patch?.text) mode.say(patch.text);
   return EXIT.done;
 }

@@ -42,7 +42,11 @@ export async function loadSettings(dataDir: string): Promise<Settings> {
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const path = issue?.path.join(".");
-  throw new XdevError("bad-settings", `${file}: ${path ? `${path}: ` : ""}${issue?.message ?? "is not valid"}`, {
-    hint: "correct the file or move it away",
-  });
+  throw new XdevError(
+    "bad-settings",
+    `${file}: ${path ? `${path}: ` : ""}${issue?.message ?? "is not valid"}`,
+    {
+      hint: "correct the file or move it away",
+    },
+  );
 }

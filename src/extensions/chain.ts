@@ -21,8 +21,11 @@ export interface ToolResult {
 }
 
 export type Verdict =
-  | { allow: true; /** New arguments, not yet checked against the tool's schema. */ revise?: Record<string, unknown> }
-  | { allow: false; /** What the model is told. */ reason: string };
+  | {
+      allow: true /** New arguments, not yet checked against the tool's schema. */;
+      revise?: Record<string, unknown>;
+    }
+  | { allow: false /** What the model is told. */; reason: string };
 
 export interface Interceptor {
   /** For messages: "extension deny-rm", "hook tool_call". */

@@ -71,9 +71,13 @@ export async function identifyExtension(path: string): Promise<ExtensionSource> 
     return { path: real, kind: executable && (await hasShebang(real)) ? "process" : "worker" };
   }
   if (executable) return { path: real, kind: "process" };
-  throw new XdevError("not-an-extension", `${path} is neither executable nor a TypeScript or JavaScript module`, {
-    hint: `to run it as a process: chmod +x ${path}`,
-  });
+  throw new XdevError(
+    "not-an-extension",
+    `${path} is neither executable nor a TypeScript or JavaScript module`,
+    {
+      hint: `to run it as a process: chmod +x ${path}`,
+    },
+  );
 }
 
 async function hasShebang(path: string): Promise<boolean> {

@@ -158,7 +158,8 @@ export class Extension {
    */
   request(event: EventName, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
     return new Promise((resolve, reject) => {
-      if (this.state !== "ready") return reject(this.#failure("extension-dead", this.reason ?? "is not running"));
+      if (this.state !== "ready")
+        return reject(this.#failure("extension-dead", this.reason ?? "is not running"));
       if (options.signal?.aborted) return reject(aborted(this.name));
       const onAbort = () => {
         this.#abandon(pending);
@@ -241,7 +242,9 @@ export class Extension {
   #accept(frame: Extract<InboundFrame, { type: "capabilities" }>): void {
     if (this.state !== "starting") return this.#die("sent capabilities a second time");
     if (frame.protocol != null && frame.protocol !== PROTOCOL_VERSION) {
-      return this.#die(`speaks protocol ${JSON.stringify(frame.protocol)?.slice(0, 40)}; this host speaks ${PROTOCOL_VERSION}`);
+      return this.#die(
+        `speaks protocol ${JSON.stringify(frame.protocol)?.slice(0, 40)}; this host speaks ${PROTOCOL_VERSION}`,
+      );
     }
     this.capabilities = frame.payload;
     const known: readonly string[] = HOST_FEATURES;

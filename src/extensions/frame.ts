@@ -48,8 +48,7 @@ const named = v.union([
   ),
 ]);
 
-const list = <T extends v.GenericSchema>(item: T) =>
-  v.nullish(v.pipe(v.array(item), v.maxLength(1000)), []);
+const list = <T extends v.GenericSchema>(item: T) => v.nullish(v.pipe(v.array(item), v.maxLength(1000)), []);
 
 /** §3, and what in-process extensions register beyond it. Every list is there, empty if it was not sent. */
 const capabilities = v.object({
@@ -73,7 +72,12 @@ const inbound = v.variant("type", [
   v.object({
     type: v.literal("capabilities"),
     protocol: v.nullish(v.unknown()),
-    payload: capabilities,
+    // valibot takes an array for an object.
+    payload: v.pipe(
+      v.unknown(),
+      v.check((value) => !Array.isArray(value), "an object"),
+      capabilities,
+    ),
   }),
   v.object({
     type: v.literal("response"),

@@ -98,9 +98,7 @@ async function patch(
 
 /** The text of a result as a v1 extension sees it. */
 export function contentText(content: Content): string {
-  return content
-    .flatMap((item) => (item.type === "text" ? [item.text] : []))
-    .join("\n");
+  return content.flatMap((item) => (item.type === "text" ? [item.text] : [])).join("\n");
 }
 
 /** New text in the place of the old; images stay. */

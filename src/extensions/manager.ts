@@ -75,22 +75,26 @@ export class ExtensionManager {
     const handlers: ExtensionHandlers = {
       onAction: (extension, frame) => options.host.action(extension.name, frame),
       onCall: async (extension, frame) => answerCall(extension, frame, options.host),
-      onLog: (extension, level, text) => log.debug(`extension ${extension.name} (${stripControls(level)}): ${text}`),
-      onRetire: (extension) => options.host.notice(`extension ${extension.name} ${extension.reason}; it is off now`),
+      onLog: (extension, level, text) =>
+        log.debug(`extension ${extension.name} (${stripControls(level)}): ${text}`),
+      onRetire: (extension) =>
+        options.host.notice(`extension ${extension.name} ${extension.reason}; it is off now`),
     };
     const extensions = await Promise.all(
-      assignNames(options.sources.map((source) => source.path)).map(async ({ path, name, duplicate }, index) => {
-        if (duplicate) options.host.notice(`two extensions have one name: ${path} is called ${name}`);
-        const source = options.sources[index]!;
-        const limits = { ...options.settings, ...options.settings.overrides[name] };
-        const channel = await openChannel(source, name, options.env, limits.maxFrameBytes);
-        return new Extension({ name, path, kind: source.kind }, channel, limits, handlers);
-      }),
+      assignNames(options.sources.map((source) => source.path)).map(
+        async ({ path, name, duplicate }, index) => {
+          if (duplicate) options.host.notice(`two extensions have one name: ${path} is called ${name}`);
+          const source = options.sources[index]!;
+          const limits = { ...options.settings, ...options.settings.overrides[name] };
+          const channel = await openChannel(source, name, options.env, limits.maxFrameBytes);
+          return new Extension({ name, path, kind: source.kind }, channel, limits, handlers);
+        },
+      ),
     );
     await Promise.all(extensions.map((extension) => extension.start(VERSION)));
     const manager = new ExtensionManager(extensions, options);
     for (const failure of manager.failures()) {
-      options.host.notice(`extension ${failure.name} did not load: it ${failure.reason} (${failure.path})`);
+      options.host.notice(`extension ${failure.name} (${failure.path}) ${failure.reason}; it is not loaded`);
     }
     return manager;
   }
@@ -125,7 +129,9 @@ export class ExtensionManager {
     for (const extension of this.#ready()) {
       for (const spec of extension.capabilities?.tools ?? []) {
         const name =
-          extension.kind === "process" ? processToolName(extension.name, spec.name) : workerToolName(spec.name);
+          extension.kind === "process"
+            ? processToolName(extension.name, spec.name)
+            : workerToolName(spec.name);
         if (taken.has(name)) {
           this.#host.notice(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
           continue;
@@ -177,7 +183,9 @@ export class ExtensionManager {
 
   /** Ends every extension now. */
   async abort(): Promise<void> {
-    await Promise.all(this.extensions.map((extension) => withTimeout(extension.stop(0), 2000, "the end").catch(() => {})));
+    await Promise.all(
+      this.extensions.map((extension) => withTimeout(extension.stop(0), 2000, "the end").catch(() => {})),
+    );
   }
 
   #ready(): Extension[] {

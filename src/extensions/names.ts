@@ -38,7 +38,10 @@ export function workerToolName(tool: string): string {
 
 function limited(name: string, whole: string): string {
   if (name.length <= MAX_TOOL_NAME) return name;
-  const digits = String(createHash("sha256").update(whole).digest().readUInt32BE(0) % 1_000_000).padStart(6, "0");
+  const digits = String(createHash("sha256").update(whole).digest().readUInt32BE(0) % 1_000_000).padStart(
+    6,
+    "0",
+  );
   return `${name.slice(0, MAX_TOOL_NAME - 7)}_${digits}`;
 }
 

@@ -56,9 +56,7 @@ export function processChannel(options: ProcessChannelOptions): Channel {
         started.on("exit", (code, signal) => {
           const end: ChannelEnd = {
             reason:
-              signal === null
-                ? `exited with status ${code ?? "unknown"}`
-                : `was ended by signal ${signal}`,
+              signal === null ? `exited with status ${code ?? "unknown"}` : `was ended by signal ${signal}`,
             ...(code === null ? {} : { exitCode: code }),
             ...(signal === null ? {} : { signal }),
           };

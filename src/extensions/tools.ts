@@ -4,7 +4,11 @@ import { stripControls } from "../base/text.ts";
 import type { Extension } from "./extension.ts";
 import { parsePatch, parseToolOutcome, type ResponseFrame, type ToolSpec } from "./frame.ts";
 
-export function extensionTool(extension: Extension, spec: ToolSpec, name: string): AgentTool<object, unknown> {
+export function extensionTool(
+  extension: Extension,
+  spec: ToolSpec,
+  name: string,
+): AgentTool<object, unknown> {
   return {
     name,
     label: stripControls(spec.label ?? spec.name),
@@ -42,5 +46,9 @@ function toolResult(extension: Extension, reply: ResponseFrame): AgentToolResult
   }
   const patch = parsePatch(reply.patch) ?? {};
   if ("problem" in patch) throw new Error(`extension ${extension.name}: ${patch.problem}`);
-  return { content: [{ type: "text", text: patch.text ?? "" }], details: undefined, isError: patch.isError === true };
+  return {
+    content: [{ type: "text", text: patch.text ?? "" }],
+    details: undefined,
+    isError: patch.isError === true,
+  };
 }

@@ -99,7 +99,7 @@ export function workerChannel(options: WorkerChannelOptions): Channel {
 
 function loadFailure(error: unknown): string {
   return error instanceof XdevError && error.code.startsWith("bundle-")
-    ? errorText(error)
+    ? `could not be bundled: ${errorText(error)}`
     : `could not be started: ${errorText(error)}`;
 }
 

@@ -18,6 +18,7 @@ export function failureOf(messages: readonly AgentMessage[], maxTurns?: number):
   if (last?.role !== "assistant") return "the model gave no answer";
   if (last.stopReason === "error") return last.errorMessage || "the model gave an error without a text";
   if (last.stopReason === "aborted") return "interrupted";
-  if (last.stopReason === "length") return "the answer was cut off: it reached the model's limit of output tokens";
+  if (last.stopReason === "length")
+    return "the answer was cut off: it reached the model's limit of output tokens";
   return undefined;
 }

@@ -36,5 +36,7 @@ export function createPrintMode(): Mode {
 function resultText(result: unknown): string {
   const content = (result as { content?: unknown })?.content;
   if (!Array.isArray(content)) return "";
-  return content.flatMap((item: { type?: unknown; text?: unknown }) => (typeof item.text === "string" ? [item.text] : [])).join(" ");
+  return content
+    .flatMap((item: { type?: unknown; text?: unknown }) => (typeof item.text === "string" ? [item.text] : []))
+    .join(" ");
 }

@@ -16,7 +16,9 @@ export const platform: Platform = {
 
   async startGuest() {
     // In a compiled binary a worker's entry is found by its path from the build's root alone (design.md, decision 1).
-    const entry = compiled ? "./sandbox/guest/boot.ts" : new URL("../../sandbox/guest/boot.ts", import.meta.url).href;
+    const entry = compiled
+      ? "./sandbox/guest/boot.ts"
+      : new URL("../../sandbox/guest/boot.ts", import.meta.url).href;
     // The worker's environment is empty: not even trusted code in it has a use for the user's.
     return guestWorker(new Worker(entry, { env: {}, name: "xdev-guest" } as WorkerOptions));
   },
@@ -46,7 +48,9 @@ export async function buildGuestSource(name: string): Promise<string> {
   if (!source) throw new Error(`no guest source ${name}`);
   const root = fileURLToPath(new URL("../..", import.meta.url));
   const result = await Bun.build({
-    entrypoints: [source.entry.startsWith("sandbox/") ? `${root}${source.entry}` : Bun.resolveSync(source.entry, root)],
+    entrypoints: [
+      source.entry.startsWith("sandbox/") ? `${root}${source.entry}` : Bun.resolveSync(source.entry, root),
+    ],
     format: "cjs",
     target: "browser",
     minify: true,

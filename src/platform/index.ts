@@ -48,8 +48,9 @@ let loaded: Promise<Platform> | undefined;
 
 /** The platform of the running process. */
 export function loadPlatform(): Promise<Platform> {
-  loaded ??= "Deno" in globalThis
-    ? import("./deno.ts").then((module) => module.platform)
-    : import("./bun.ts").then((module) => module.platform);
+  loaded ??=
+    "Deno" in globalThis
+      ? import("./deno.ts").then((module) => module.platform)
+      : import("./bun.ts").then((module) => module.platform);
   return loaded;
 }

@@ -14,7 +14,10 @@ export function createContext(
   return {
     ui: {
       notify: (message: unknown, level?: unknown): void =>
-        transmitter.call("ui.notify", { message: String(message), level: level === undefined ? "info" : String(level) }),
+        transmitter.call("ui.notify", {
+          message: String(message),
+          level: level === undefined ? "info" : String(level),
+        }),
       select: async () => undefined,
       confirm: async () => false,
       input: async () => undefined,

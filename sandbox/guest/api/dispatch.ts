@@ -29,7 +29,11 @@ export function createDispatcher(registry: Registry, transmitter: Transmitter): 
     try {
       transmitter.send({ type: "response", id: frame.id, ...answer });
     } catch (error) {
-      transmitter.send({ type: "response", id: frame.id, error: `its answer cannot be sent: ${describeError(error)}` });
+      transmitter.send({
+        type: "response",
+        id: frame.id,
+        error: `its answer cannot be sent: ${describeError(error)}`,
+      });
     }
   };
 
@@ -65,7 +69,11 @@ async function handle(
 }
 
 /** A handler that throws blocks (the error reaches the host as `error`, which denies). */
-async function decide(registry: Registry, payload: Record<string, unknown>, context: unknown): Promise<Answer> {
+async function decide(
+  registry: Registry,
+  payload: Record<string, unknown>,
+  context: unknown,
+): Promise<Answer> {
   const before = stringify(payload.arguments);
   const event: Record<string, unknown> = {
     type: "tool_call",
@@ -146,7 +154,11 @@ function outcome(value: unknown): Record<string, unknown> {
   };
 }
 
-async function command(registry: Registry, payload: Record<string, unknown>, context: unknown): Promise<Answer> {
+async function command(
+  registry: Registry,
+  payload: Record<string, unknown>,
+  context: unknown,
+): Promise<Answer> {
   const found = registry.commands.get(String(payload.command));
   if (!found) throw new Error(`has no command ${String(payload.command)}`);
   const text = await found.handler(String(payload.arguments ?? ""), context);

@@ -40,7 +40,9 @@ function inspect(value: unknown): string {
 /** `process` as plain data: nothing of the user's environment, and ways to end that end nothing. */
 export function createProcess(): Record<string, unknown> {
   const refuse = (what: string) => (): never => {
-    throw new Error(`process.${what}() does not exist in the sandbox: an extension cannot end or signal a process`);
+    throw new Error(
+      `process.${what}() does not exist in the sandbox: an extension cannot end or signal a process`,
+    );
   };
   return {
     env: {},

@@ -5,10 +5,10 @@
  * It speaks the frames of src/extensions/frame.ts: handlers and tools of the module answer `event` frames.
  */
 import type { BundleLinks, GuestHost } from "../protocol.ts";
+import { createDispatcher } from "./dispatch.ts";
 import { createConsole, createProcess } from "./globals.ts";
 import { createModules } from "./modules.ts";
 import { createExtensionApi, type Registry } from "./registry.ts";
-import { createDispatcher } from "./dispatch.ts";
 import { describeError, Transmitter } from "./transmit.ts";
 
 /** Loads the extension and gives boot the function that takes the host's frames. */
@@ -55,19 +55,20 @@ async function load(
     const exports: Record<string, unknown> = {};
     await run({ ...modules, exports, meta: createMeta(about.path) });
     const factory = exports.default;
-    if (typeof factory !== "function") {
-      throw new Error(
-        factory === undefined
-          ? "has no default export: an extension exports a function (pi) => { … } as its default"
-          : `has a default export that is no function but ${factory === null ? "null" : `a value of type ${typeof factory}`}`,
-      );
-    }
+    if (typeof factory !== "function") return host.fail(noFactory(factory));
     await factory(pi);
     registry.loading = false;
     transmitter.send({ type: "capabilities", payload: capabilities(registry) });
   } catch (error) {
-    host.fail(describeError(error));
+    host.fail(`threw while it loaded: ${describeError(error)}`);
   }
+}
+
+function noFactory(value: unknown): string {
+  if (value === undefined) {
+    return "has no default export: an extension exports a function (pi) => { … } as its default";
+  }
+  return `has a default export that is no function but ${value === null ? "null" : `a value of type ${typeof value}`}`;
 }
 
 function createMeta(path: string): Record<string, unknown> {

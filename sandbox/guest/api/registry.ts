@@ -49,7 +49,9 @@ export interface Registry {
 export class ExtensionRuntimeNotInitializedError extends Error {
   override readonly name = "ExtensionRuntimeNotInitializedError";
   constructor(action: string) {
-    super(`pi.${action}() is not available while the extension loads: call it from an event, a command or a tool`);
+    super(
+      `pi.${action}() is not available while the extension loads: call it from an event, a command or a tool`,
+    );
   }
 }
 

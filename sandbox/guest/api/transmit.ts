@@ -31,7 +31,9 @@ export function describeError(error: unknown): string {
   try {
     if (typeof error === "object" && error !== null && "message" in error) {
       const { name, message } = error as { name?: unknown; message: unknown };
-      return typeof name === "string" && name !== "" && name !== "Error" ? `${name}: ${message}` : String(message);
+      return typeof name === "string" && name !== "" && name !== "Error"
+        ? `${name}: ${message}`
+        : String(message);
     }
     return `threw ${String(error)}`;
   } catch {

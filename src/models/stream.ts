@@ -1,0 +1,136 @@
+/**
+ * From a route (a provider, its protocol and its key) to the `StreamFn` that the agent calls. Nothing of the protocol is
+ * loaded before the first call, or before `preload`.
+ */
+
+import type { StreamFn } from "@earendil-works/pi-agent-core";
+import type {
+  Api,
+  AssistantMessage,
+  AssistantMessageEventStream,
+  Model,
+  ProviderEnv,
+  ProviderHeaders,
+  SimpleStreamOptions,
+  TranscriptContext,
+} from "@earendil-works/pi-ai";
+import manifest from "../../package.json" with { type: "json" };
+import { errorText } from "../base/errors.ts";
+import { clean, type Party, type RequestFailure } from "./failure.ts";
+import { DEFAULT_POLICY, type FetchPolicy, guardedFetch } from "./fetch.ts";
+
+export const USER_AGENT = `xdev/${manifest.version}`;
+
+/** What a request is sent with. Held by the route and handed to pi-ai for one request, never part of the model. */
+export interface RequestAuth {
+  apiKey?: string;
+  headers?: ProviderHeaders;
+  env?: ProviderEnv;
+  baseUrl?: string;
+}
+
+type Start = (
+  model: Model<Api>,
+  context: TranscriptContext,
+  options: SimpleStreamOptions,
+) => AssistantMessageEventStream;
+
+export interface Route {
+  party: Party;
+  /** Loads the protocol. Called for every request, so it must be cheap the second time. */
+  load(): Promise<Start>;
+  auth(signal?: AbortSignal): RequestAuth | Promise<RequestAuth>;
+}
+
+const STRICT_JSON = new Set(["openai-completions", "openai-responses", "azure-openai-responses"]);
+
+/** Loading the event stream class is all that a replay needs of pi-ai. */
+export const loadEventStream = () => import("@earendil-works/pi-ai/utils/event-stream");
+
+/**
+ * The stream function of a route. It never rejects: whatever fails ends the stream with `stopReason` "error" and a message
+ * for the user, or "aborted" when the caller's signal did it. An `apiKey` in the options is ignored: the route has its own.
+ */
+export function routeStream(route: Route, tuning: Partial<FetchPolicy> = {}): StreamFn {
+  return async (model, context, options = {}) => {
+    const { AssistantMessageEventStream: Stream } = await loadEventStream();
+    const stream = new Stream();
+    run(route, { ...DEFAULT_POLICY, ...tuning }, stream, model, context, options).catch((error: unknown) => {
+      const aborted = options.signal?.aborted === true;
+      const message = emptyMessage(model, aborted ? "aborted" : "error");
+      message.errorMessage = explain(route.party, undefined, errorText(error));
+      stream.push({ type: "error", reason: aborted ? "aborted" : "error", error: message });
+      stream.end();
+    });
+    return stream;
+  };
+}
+
+async function run(
+  route: Route,
+  defaults: FetchPolicy,
+  stream: AssistantMessageEventStream,
+  model: Model<Api>,
+  context: TranscriptContext,
+  options: SimpleStreamOptions,
+): Promise<void> {
+  const [start, auth] = await Promise.all([route.load(), route.auth(options.signal)]);
+  let failure: RequestFailure | undefined;
+  const policy = {
+    ...defaults,
+    maxRetries: options.maxRetries ?? defaults.maxRetries,
+    maxRetryAfterMs: options.maxRetryDelayMs ?? defaults.maxRetryAfterMs,
+  };
+  const inner = start(auth.baseUrl ? { ...model, baseUrl: auth.baseUrl } : model, context, {
+    ...options,
+    apiKey: auth.apiKey,
+    headers: { ...auth.headers, ...options.headers },
+    env: { ...auth.env, ...options.env },
+    identity: { userAgent: { custom: USER_AGENT }, attribution: null },
+    // Ours come before the SDK's: retries in `fetch`, and the idle limit in place of one over the whole request.
+    maxRetries: 0,
+    timeoutMs: 2_147_483_647,
+    fetch: guardedFetch({
+      party: route.party,
+      policy,
+      userAgent: USER_AGENT,
+      json: STRICT_JSON.has(model.api),
+      onFailure: (latest) => {
+        failure = latest;
+      },
+    }),
+  });
+  for await (const event of inner) {
+    if (event.type === "error" && event.reason === "error") {
+      event.error.errorMessage = explain(route.party, failure, event.error.errorMessage ?? "");
+    }
+    stream.push(event);
+  }
+  stream.end();
+}
+
+function explain(party: Party, failure: RequestFailure | undefined, text: string): string {
+  if (failure) return failure.message;
+  if (/ended (?:without|before)|premature|terminated|socket|connection|closed|aborted/i.test(text)) {
+    return `provider "${party.provider}" closed the connection before its answer was complete: ${clean(text)}`;
+  }
+  return `provider "${party.provider}": ${clean(text)}`;
+}
+
+/** An assistant message with nothing in it: where every answer begins. */
+export function emptyMessage(
+  model: Model<Api>,
+  stopReason: AssistantMessage["stopReason"],
+): AssistantMessage {
+  const cost = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
+  return {
+    role: "assistant",
+    content: [],
+    api: model.api,
+    provider: model.provider,
+    model: model.id,
+    usage: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0, cost },
+    stopReason,
+    timestamp: Date.now(),
+  };
+}

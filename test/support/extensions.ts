@@ -1,0 +1,33 @@
+import { DEFAULT_SETTINGS, type ExtensionHostSettings } from "../../src/config/settings.ts";
+import { identifyExtension } from "../../src/extensions/discovery.ts";
+import { ExtensionManager } from "../../src/extensions/manager.ts";
+
+/** A manager with what it said: `await using` ends its extensions. */
+export interface Loaded extends AsyncDisposable {
+  manager: ExtensionManager;
+  notices: string[];
+  notifications: string[];
+  actions: string[];
+}
+
+/** Loads extensions by their paths, as a session would. */
+export async function loadExtensions(
+  paths: readonly string[],
+  settings: Partial<ExtensionHostSettings> = {},
+): Promise<Loaded> {
+  const notices: string[] = [];
+  const notifications: string[] = [];
+  const actions: string[] = [];
+  const manager = await ExtensionManager.load({
+    sources: await Promise.all(paths.map(identifyExtension)),
+    settings: { ...DEFAULT_SETTINGS.extensionHost, ...settings },
+    env: process.env,
+    reservedTools: ["bash", "read"],
+    host: {
+      notice: (text) => void notices.push(text),
+      notify: (extension, message, level) => void notifications.push(`${extension} ${level} ${message}`),
+      action: (extension, frame) => void actions.push(`${extension} ${frame.action} ${frame.text ?? ""}`),
+    },
+  });
+  return { manager, notices, notifications, actions, [Symbol.asyncDispose]: () => manager.stop() };
+}
