@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { type FileHandle, mkdir, open, realpath, rename, stat, unlink } from "node:fs/promises";
+import { type FileHandle, mkdir, open, readlink, realpath, rename, stat, unlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { systemCode } from "./errors.ts";
@@ -15,15 +15,22 @@ export function resolvePath(path: string, base: string): string {
  * in which paths are compared. Throws what `realpath` throws for anything but a missing file (ELOOP, EACCES, …).
  */
 export async function canonicalPath(path: string): Promise<string> {
-  const absolute = resolve(path);
+  return canonical(resolve(path), 40);
+}
+
+/** `links`: how many dangling links may still be followed; the kernel's limit for links is 40, too. */
+async function canonical(absolute: string, links: number): Promise<string> {
   try {
     return await realpath(absolute);
   } catch (error) {
     const code = systemCode(error);
-    if (code !== "ENOENT" && code !== "ENOTDIR") throw error;
+    if ((code !== "ENOENT" && code !== "ENOTDIR") || links === 0) throw error;
     const parent = dirname(absolute);
     if (parent === absolute) return absolute;
-    return join(await canonicalPath(parent), basename(absolute));
+    // A link whose target does not exist yet: who writes to it makes that target.
+    const target = await readlink(absolute).catch(() => undefined);
+    if (target !== undefined) return canonical(resolve(await canonical(parent, links), target), links - 1);
+    return join(await canonical(parent, links), basename(absolute));
   }
 }
 

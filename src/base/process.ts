@@ -1,4 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { readdir, readFile } from "node:fs/promises";
 
 /** Groups that are alive; the exit handler kills what is left, so that no path out of the program leaves one behind. */
 const groups = new Set<number>();
@@ -54,6 +55,26 @@ export function signalGroup(pid: number, signal: NodeJS.Signals | 0): boolean {
 }
 
 /**
+ * Names of the processes of a group that are really alive. A dead one that nobody waits for (its parent is gone, and
+ * process 1 of many containers does not care) can still be signalled, so the kernel's word alone is not enough.
+ */
+export async function livingMembers(group: number): Promise<string[]> {
+  if (!signalGroup(group, 0)) return [];
+  if (process.platform !== "linux") return ["background process"];
+  const names: string[] = [];
+  for (const pid of await readdir("/proc")) {
+    if (!/^\d+$/.test(pid)) continue;
+    const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+    // pid (name) state parent group …; the name may hold spaces and parentheses.
+    const end = stat.lastIndexOf(")");
+    const [state, , own] = stat.slice(end + 2).split(" ");
+    if (Number(own) === group && state !== "Z" && state !== "X")
+      names.push(stat.slice(stat.indexOf("(") + 1, end));
+  }
+  return names;
+}
+
+/**
  * Ends a process group: SIGTERM, then SIGKILL after `graceMs` for whatever of it is still alive, grandchildren
  * included. Resolves when the SIGKILL was sent or nothing was left; never rejects.
  */
@@ -61,7 +82,7 @@ export async function killGroup(pid: number | undefined, graceMs: number = KILL_
   if (pid === undefined) return;
   if (signalGroup(pid, "SIGTERM")) {
     const end = performance.now() + graceMs;
-    while (performance.now() < end && signalGroup(pid, 0)) {
+    while (performance.now() < end && (await livingMembers(pid)).length > 0) {
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
     signalGroup(pid, "SIGKILL");

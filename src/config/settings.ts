@@ -31,22 +31,6 @@ export async function loadSettings(dataDir: string): Promise<Settings> {
     if (systemCode(error) === "ENOENT") return DEFAULT_SETTINGS;
     throw new XdevError("bad-settings", `cannot read ${file}: ${errorText(error)}`);
   }
-  const [{ parse }, { settingsSchema }] = await Promise.all([import("yaml"), import("./schema.ts")]);
-  let value: unknown;
-  try {
-    value = parse(text, { maxAliasCount: 100 });
-  } catch (error) {
-    throw new XdevError("bad-settings", `${file} is not valid YAML: ${errorText(error)}`);
-  }
-  const result = settingsSchema.safeParse(value ?? {});
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const path = issue?.path.join(".");
-  throw new XdevError(
-    "bad-settings",
-    `${file}: ${path ? `${path}: ` : ""}${issue?.message ?? "is not valid"}`,
-    {
-      hint: "correct the file or move it away",
-    },
-  );
+  const [{ parseFile }, { settingsSchema }] = await Promise.all([import("./parse.ts"), import("./schema.ts")]);
+  return (await parseFile(text, settingsSchema, file, "bad-settings")).value;
 }

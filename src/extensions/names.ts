@@ -1,13 +1,17 @@
 import { createHash } from "node:crypto";
-import { basename, extname } from "node:path";
+import { basename, dirname, extname } from "node:path";
 
 /** The providers' limit on a tool name, in characters. */
 const MAX_TOOL_NAME = 64;
 
-/** An extension's name from its path (wire-notes.md, "Names"): `deny-rm.py` gives `deny-rm`. */
+/**
+ * An extension's name from its path (wire-notes.md, "Names"): `deny-rm.py` gives `deny-rm`, and a folder's `index.ts` the
+ * folder's name.
+ */
 export function extensionName(path: string): string {
   const file = basename(path);
   const stem = basename(file, extname(file)) || file;
+  if (stem === "index" && basename(dirname(path)) !== "") return safe(basename(dirname(path)));
   return safe(stem) || "extension";
 }
 

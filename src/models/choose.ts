@@ -8,7 +8,7 @@ import type { LoadedFile } from "./file.ts";
 import { findLocal, LOCAL_SERVERS, type LocalServer } from "./local.ts";
 import { type ProviderEntry, routeOf } from "./provider.ts";
 import type { Route } from "./stream.ts";
-import { didYouMean } from "./suggest.ts";
+import { didYouMean } from "../config/suggest.ts";
 
 export interface Sources {
   file: LoadedFile;

@@ -24,7 +24,7 @@ export async function loadModelsFile(dataDir: string): Promise<LoadedFile> {
   }
   const [{ modelsFileSchema }, { parseFile }] = await Promise.all([
     import("./schema.ts"),
-    import("./parse.ts"),
+    import("../config/parse.ts"),
   ]);
   const { value, lineOf } = await parseFile(text, modelsFileSchema, path, "bad-models-file");
   return { path, exists: true, config: value, lineOf };

@@ -66,7 +66,7 @@ async function readTurns(path: string): Promise<Turn[]> {
   }
   const [{ replaySchema }, { parseFile }] = await Promise.all([
     import("./replay-schema.ts"),
-    import("./parse.ts"),
+    import("../config/parse.ts"),
   ]);
   const { value } = await parseFile(text, replaySchema, path, "bad-replay-file");
   return Array.isArray(value) ? value : value.turns;

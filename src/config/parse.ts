@@ -1,6 +1,6 @@
 /**
  * YAML (so JSON too) checked against a zod schema, with errors that name the file, the line and the path in it. Used by
- * models.yml and by replay files. Loads `yaml` when called: who has no file does not pay for it.
+ * config.yml, models.yml and replay files. Loads `yaml` when called: who has no file does not pay for it.
  */
 import type { Document, LineCounter, Node } from "yaml";
 import type { z } from "zod";

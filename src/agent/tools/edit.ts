@@ -1,0 +1,106 @@
+import { resolvePath, writeFileAtomic } from "../../base/files.ts";
+import type { BuiltinTool, ToolContext } from "./context.ts";
+import { unifiedDiff } from "./diff.ts";
+import { formatBytes } from "./limits.ts";
+import { displayPath, explain, openRegular } from "./paths.ts";
+import { oneAtATime } from "./queue.ts";
+import { refuseBinary } from "./read.ts";
+import { applyReplacements, type Edit, findReplacements, toLf } from "./replacements.ts";
+import { defineTool, textResult, throwIfAborted } from "./tool.ts";
+import { checkTarget } from "./write.ts";
+
+/** An edit holds the file in memory several times over. */
+const MAX_EDIT_BYTES = 32 * 1024 * 1024;
+
+interface EditParams {
+  path: string;
+  edits: Edit[];
+}
+
+/** `edit`: exact replacements in one file, all or none; line endings and the byte order mark stay as they are. */
+export function editTool({ cwd }: ToolContext): BuiltinTool {
+  return defineTool<EditParams>({
+    name: "edit",
+    description: "Replace exact text in a file. Each oldText must occur once; edits must not overlap.",
+    parameters: {
+      type: "object",
+      properties: {
+        path: { type: "string" },
+        edits: {
+          type: "array",
+          items: {
+            type: "object",
+            properties: { oldText: { type: "string" }, newText: { type: "string" } },
+            required: ["oldText", "newText"],
+          },
+        },
+      },
+      required: ["path", "edits"],
+    },
+    prepare: prepareEdits,
+    async run({ path, edits }, { signal }) {
+      const absolute = resolvePath(path, cwd);
+      const name = displayPath(absolute, cwd);
+      try {
+        return await oneAtATime(absolute, async () => {
+          throwIfAborted(signal);
+          const { bom, text: original } = await readWhole(absolute, name, cwd);
+          const text = toLf(original);
+          const replacements = findReplacements(text, edits, name);
+          const details = unifiedDiff(text, replacements);
+          await checkTarget(absolute, cwd);
+          // The last look: from here on the change is made, and reported as made.
+          throwIfAborted(signal);
+          await writeFileAtomic(absolute, bom + applyReplacements(original, replacements));
+          return textResult(`Edited ${name}: ${edits.length} replaced`, details);
+        });
+      } catch (error) {
+        throw await explain(error, absolute, cwd);
+      }
+    },
+  });
+}
+
+async function readWhole(path: string, name: string, cwd: string): Promise<{ bom: string; text: string }> {
+  const { handle, stats } = await openRegular(path, cwd);
+  try {
+    if (stats.size > MAX_EDIT_BYTES) {
+      throw new Error(`${name} has ${formatBytes(stats.size)}; the most is ${formatBytes(MAX_EDIT_BYTES)}`);
+    }
+    const bytes = await handle.readFile();
+    refuseBinary(bytes, name, stats.size);
+    const text = decodeStrictly(bytes, name);
+    return text.startsWith("\uFEFF") ? { bom: "\uFEFF", text: text.slice(1) } : { bom: "", text };
+  } finally {
+    await handle.close();
+  }
+}
+
+/** A lenient decoder would silently destroy every character of another encoding when the text is written back. */
+function decodeStrictly(bytes: Uint8Array, name: string): string {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new Error(`${name} is not valid UTF-8: edit can't keep its other characters; use bash`);
+  }
+}
+
+/** Models also send the list as a JSON text, one edit without a list, or the two texts beside the path. */
+function prepareEdits(args: unknown): unknown {
+  if (!isRecord(args)) return args;
+  const { oldText, newText, ...rest } = args;
+  let edits: unknown = rest.edits;
+  if (typeof edits === "string") {
+    try {
+      edits = JSON.parse(edits);
+    } catch {
+      return args;
+    }
+  }
+  if (edits === undefined && typeof oldText === "string") edits = { oldText, newText };
+  return { ...rest, edits: isRecord(edits) ? [edits] : edits };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { addSecret, redact } from "../../src/base/log.ts";
+import { ellipsis, stripControls } from "../../src/base/text.ts";
+
+describe("text from outside", () => {
+  test("escape sequences of every kind are removed", () => {
+    for (const [text, plain] of [
+      ["\u001b[31mred\u001b[0m", "red"],
+      ["\u001b]0;title\u0007x", "x"],
+      ["\u001b]52;c;aGk=\u001b\\x", "x"],
+      ["\u001bP+q\u001b\\x", "x"],
+      ["\u009b31mred", "red"],
+      ["\u001b]0;unterminated\nnext", "\nnext"],
+      ["\u001b[2J\u001b[Hx", "x"],
+      ["\u001bcx", "x"],
+      ["a\u0008b\u0000c\u007f", "abc"],
+      ["a\r\nb\rc", "a\nb\nc"],
+      ["tab\tstays", "tab\tstays"],
+      ["\u202eevil\u202c", "evil"],
+      ["naïve 日本 😀", "naïve 日本 😀"],
+    ]) {
+      assert.equal(stripControls(text as string), plain);
+    }
+  });
+
+  test("what is left never holds an escape character", () => {
+    const pieces = ["\u001b", "\u001b[", "\u001b]", "m", "\u0007", "\\", "\u009b", "x", "\n", "0"];
+    for (let seed = 0; seed < 5000; seed++) {
+      let text = "";
+      for (let n = seed; n > 0; n = Math.floor(n / 7)) text += pieces[(n * 13) % pieces.length];
+      assert.doesNotMatch(stripControls(text), /[\u001b\u0007\u009b]/);
+    }
+  });
+
+  test("an ellipsis never splits a surrogate pair", () => {
+    assert.equal(ellipsis("abcdef", 4), "abc…");
+    assert.equal(ellipsis("ab😀😀", 4), "ab…");
+  });
+
+  test("a secret that is known is never printed", () => {
+    addSecret("sk-very-secret");
+    addSecret("ab");
+    assert.equal(redact("key sk-very-secret, tab"), "key [secret], tab");
+  });
+});

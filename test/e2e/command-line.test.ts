@@ -1,0 +1,176 @@
+/** The command line of the compiled program. */
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { describe, test } from "node:test";
+import manifest from "../../package.json" with { type: "json" };
+import { Folder } from "../support/folder.ts";
+import { EXAMPLES, xdev } from "../support/xdev.ts";
+
+describe("the command line", () => {
+  test("--version prints the version", async () => {
+    assert.deepEqual(await xdev(["--version"]), { status: 0, signal: null, stdout: `${manifest.version}\n`, stderr: "" });
+  });
+
+  test("--help is grouped and has examples; help <command> explains one", async () => {
+    const help = await xdev(["--help"]);
+    assert.equal(help.status, 0);
+    for (const part of ["Run:", "Model:", "Tools and extensions:", "Commands:", "Examples:", "Exit status:"]) {
+      assert.ok(help.stdout.includes(part), part);
+    }
+    for (const [command, text] of [
+      [["help", "models"], "which models are usable"],
+      [["help", "ext"], "inspect"],
+      [["ext", "help", "inspect"], "Example:"],
+      [["ext", "inspect", "--help"], "Example:"],
+    ] as const) {
+      const outcome = await xdev(command);
+      assert.equal(outcome.status, 0, command.join(" "));
+      assert.ok(outcome.stdout.includes(text), command.join(" "));
+    }
+  });
+
+  const wrong: [string[], RegExp][] = [
+    [["--nonsense"], /unknown option '--nonsense'/],
+    [["--modle", "x", "hi"], /Did you mean .*--model/],
+    [["-p", "hi", "--mode", "xml"], /Allowed choices are text, json/],
+    [["-p", "hi", "--max-turns", "0"], /whole number from 1/],
+    [["-p", "hi", "--thinking", "lots"], /Allowed choices/],
+    [["-p", "hi", "--cwd", "/nonexistent"], /--cwd \/nonexistent is not a folder/],
+    [["-p", "hi", "-e", "/nonexistent.ts"], /cannot load extension \/nonexistent\.ts/],
+    [["-p", "hi", "@/nonexistent.txt"], /cannot attach @\/nonexistent\.txt/],
+    [["-p", "hi", "--model", "replay:/nonexistent.yml"], /nonexistent\.yml/],
+    [["-p"], /there is no prompt/],
+    [["ext"], /Usage: xdev ext/],
+    [["ext", "inspect"], /missing required argument 'path'/],
+    [["ext", "nonsense"], /unknown command|too many arguments/],
+  ];
+  for (const [args, reason] of wrong) {
+    test(`\`xdev ${args.join(" ")}\` is wrong use: status 2, and it says what is wrong`, async () => {
+      using folder = new Folder();
+      const outcome = await xdev(args, { env: { XDEV_DATA_DIR: folder.path } });
+      assert.equal(outcome.status, 2);
+      assert.equal(outcome.stdout, "");
+      assert.match(outcome.stderr, reason);
+    });
+  }
+
+  test("without a model the error names the file, the variables and the servers tried, with status 2", async () => {
+    using folder = new Folder();
+    const outcome = await xdev(["-p", "hi"], { env: { XDEV_DATA_DIR: folder.path } });
+    assert.equal(outcome.status, 2);
+    for (const part of [`${folder.path}/models.yml`, "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "11434", "8080", "9931", "1234", "8000"]) {
+      assert.ok(outcome.stderr.includes(part), `${part} in ${outcome.stderr}`);
+    }
+  });
+
+  test("a bad config.yml is named with its line, with status 2", async () => {
+    using folder = new Folder();
+    folder.file("config.yml", "extensionHost:\n  eventTimeoutMs: soon\n");
+    const outcome = await xdev(["-p", "hi", "--model", `replay:${EXAMPLES}demo.yml`, "--data-dir", folder.path]);
+    assert.equal(outcome.status, 2);
+    assert.match(outcome.stderr, /config\.yml:2: extensionHost\.eventTimeoutMs/);
+  });
+
+  test("looking makes nothing: --help, models and ext list leave no data dir behind", async () => {
+    using folder = new Folder();
+    const dataDir = `${folder.path}/data`;
+    for (const args of [["--help"], ["models"], ["ext", "list"]]) {
+      assert.equal((await xdev(args, { env: { XDEV_DATA_DIR: dataDir } })).status, 0);
+    }
+    assert.ok(!existsSync(dataDir));
+  });
+});
+
+describe("xdev ext", () => {
+  test("inspect --json prints what the quick start registers, names only and sorted", async () => {
+    using folder = new Folder();
+    const path = `${EXAMPLES}quick-start.ts`;
+    const outcome = await xdev(["ext", "inspect", path, "--json"], { env: { XDEV_DATA_DIR: folder.path } });
+    assert.equal(outcome.status, 0);
+    assert.deepEqual(JSON.parse(outcome.stdout), {
+      name: "quick-start",
+      path,
+      kind: "worker",
+      state: "ready",
+      tools: ["hello_extension"],
+      commands: ["hello-ext"],
+      flags: [],
+      shortcuts: [],
+      events: ["session_start", "tool_call"],
+      renderers: [],
+      messageRenderers: [],
+      providers: [],
+    });
+  });
+
+  test("inspect prints a process extension the same way", async () => {
+    using folder = new Folder();
+    const outcome = await xdev(["ext", "inspect", `${EXAMPLES}deny-rm.py`, "--json"], {
+      env: { XDEV_DATA_DIR: folder.path },
+    });
+    const found = JSON.parse(outcome.stdout);
+    assert.deepEqual([found.name, found.kind, found.state, found.events], [
+      "deny-rm",
+      "process",
+      "ready",
+      ["session_start", "tool_call"],
+    ]);
+  });
+
+  test("inspect shows flags, shortcuts, renderers and providers of a worker extension", async () => {
+    using folder = new Folder();
+    const path = folder.file(
+      "all.ts",
+      `export default (pi: any) => {
+        pi.registerFlag("plan", { type: "boolean" });
+        pi.registerShortcut("ctrl+x", { handler() {} });
+        pi.registerMessageRenderer("note", () => {});
+        pi.registerProvider("mine", {});
+      };`,
+    );
+    const found = JSON.parse((await xdev(["ext", "inspect", path, "--json"], { env: { XDEV_DATA_DIR: folder.path } })).stdout);
+    assert.deepEqual(
+      [found.flags, found.shortcuts, found.messageRenderers, found.providers],
+      [["plan"], ["ctrl+x"], ["note"], ["mine"]],
+    );
+  });
+
+  test("inspect of one that does not load has status 1 and says why", async () => {
+    using folder = new Folder();
+    const path = folder.file("bad.ts", 'export default () => { throw new Error("not today"); };');
+    const json = await xdev(["ext", "inspect", path, "--json"], { env: { XDEV_DATA_DIR: folder.path } });
+    assert.equal(json.status, 1);
+    const found = JSON.parse(json.stdout);
+    assert.deepEqual([found.state, found.error], ["failed", "threw while it loaded: not today"]);
+    assert.deepEqual(found.tools, []);
+    const text = await xdev(["ext", "inspect", path], { env: { XDEV_DATA_DIR: folder.path } });
+    assert.equal(text.status, 1);
+    assert.match(text.stdout, /error: it threw while it loaded: not today/);
+  });
+
+  test("list shows the data dir's extensions in lexical order, and those that fail", async () => {
+    using folder = new Folder();
+    folder.file("extensions/b.ts", "export default () => {};");
+    folder.program("extensions/a.sh", "#!/bin/sh\nexit 7\n");
+    folder.file("extensions/notes.txt", "no extension");
+    folder.file("extensions/c/index.ts", "export default () => {};");
+    const outcome = await xdev(["ext", "list", "--json"], { env: { XDEV_DATA_DIR: folder.path } });
+    assert.equal(outcome.status, 0);
+    assert.deepEqual(
+      JSON.parse(outcome.stdout).map((found: { name: string; state: string }) => [found.name, found.state]),
+      [
+        ["a", "failed"],
+        ["b", "ready"],
+        ["c", "ready"],
+      ],
+    );
+  });
+
+  test("a name that tries to write to the terminal is made harmless", async () => {
+    using folder = new Folder();
+    const path = folder.file("x.ts", 'export default (pi) => { throw new Error("\\u001b]0;owned\\u0007\\u001b[2Jboo"); };');
+    const outcome = await xdev(["ext", "inspect", path], { env: { XDEV_DATA_DIR: folder.path } });
+    assert.doesNotMatch(outcome.stdout, /\u001b|\u0007/);
+    assert.match(outcome.stdout, /boo/);
+  });
+});
