@@ -101,7 +101,9 @@ function define(found: (invocation: Invocation) => void): Command {
     found({ command: "run", prompt, files, options: runOptions(options) });
   });
 
-  const ext = program.command("ext").description("list and inspect extensions")
+  const ext = program
+    .command("ext")
+    .description("list and inspect extensions")
     .helpCommand("help [command]", "print the help of a command")
     .exitOverride();
   ext.action(() => ext.help({ error: true }));

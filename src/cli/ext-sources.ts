@@ -1,5 +1,5 @@
 import { resolvePath } from "../base/files.ts";
-import { discoverExtensions, type ExtensionSource, identifyExtension } from "../extensions/discovery.ts";
+import { discoverExtensions, type ExtensionSource, identifyExtensions } from "../extensions/discovery.ts";
 
 /**
  * What a session loads: the data dir's extensions, then those of `-e` in the order given, each path once. Throws
@@ -12,8 +12,8 @@ export async function extensionSources(
 ): Promise<ExtensionSource[]> {
   const [found, named] = await Promise.all([
     options.discover ? discoverExtensions(dataDir) : [],
-    Promise.all(options.extensions.map((path) => identifyExtension(resolvePath(path, cwd)))),
+    Promise.all(options.extensions.map((path) => identifyExtensions(resolvePath(path, cwd)))),
   ]);
   const seen = new Set<string>();
-  return [...found, ...named].filter(({ path }) => !seen.has(path) && seen.add(path));
+  return [...found, ...named.flat()].filter(({ path }) => !seen.has(path) && seen.add(path));
 }

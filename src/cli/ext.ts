@@ -1,11 +1,12 @@
 /** `xdev ext list` and `xdev ext inspect PATH`: loads extensions as a session would and prints what they register. */
 
+import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
 import { stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
-import { identifyExtension } from "../extensions/discovery.ts";
+import { type ExtensionSource, identifyExtensions } from "../extensions/discovery.ts";
 import type { Extension } from "../extensions/extension.ts";
 import { ExtensionManager } from "../extensions/manager.ts";
 import { processToolName, workerToolName } from "../extensions/names.ts";
@@ -40,7 +41,7 @@ export async function ext(
   const settings = await loadSettings(dataDir);
   const sources =
     invocation.command === "ext-inspect"
-      ? [await identifyExtension(resolvePath(invocation.path, process.cwd()))]
+      ? [await onlyExtension(invocation.path)]
       : await extensionSources(invocation.options, dataDir, process.cwd());
   const manager = await ExtensionManager.load({
     sources,
@@ -66,6 +67,14 @@ export async function ext(
   }
   const failed = inspections.some(({ error }) => error !== undefined);
   return failed && !isList ? EXIT.failed : EXIT.done;
+}
+
+async function onlyExtension(path: string): Promise<ExtensionSource> {
+  const found = await identifyExtensions(resolvePath(path, process.cwd()));
+  if (found.length === 1) return found[0]!;
+  throw new XdevError("not-an-extension", `${path} has ${found.length} extensions`, {
+    hint: `inspect one of them: ${found.map((source) => source.path).join(", ")}`,
+  });
 }
 
 function inspect(extension: Extension): Inspection {

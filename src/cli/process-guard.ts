@@ -46,7 +46,7 @@ export async function guardProcess(command: (interrupt: AbortSignal) => Promise<
   try {
     status = await command(interrupt.signal);
   } catch (error) {
-    status = report(error);
+    status = interrupt.signal.aborted ? EXIT.interrupted : report(error);
   }
   if (interrupt.signal.aborted) status = interrupt.signal.reason as number;
   await flush(process.stdout);

@@ -1,6 +1,7 @@
 /** `xdev -p "…"`: one prompt, one run, in print or json mode. */
 import { realpath, stat } from "node:fs/promises";
 import type { AgentTool } from "@earendil-works/pi-agent-core";
+import { createMessageQueue, type MessageQueue } from "../agent/message-queue.ts";
 import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
@@ -12,8 +13,9 @@ import { createJsonMode } from "../modes/json.ts";
 import type { Mode } from "../modes/mode.ts";
 import { createPrintMode } from "../modes/print.ts";
 import type { Invocation } from "./args.ts";
+import { commandOf, runCommand } from "./extension-command.ts";
 import { EXIT } from "./process-guard.ts";
-import { readPipedInput } from "./stdin.ts";
+import { readPrompt } from "./prompt-input.ts";
 
 type RunInvocation = Extract<Invocation, { command: "run" }>;
 
@@ -38,11 +40,13 @@ export async function run(
       ...(options.model === undefined ? {} : { spec: options.model }),
     }),
   );
+  model.catch(() => {});
   // Its SDK loads while extensions shake hands.
   void model.then((resolved) => resolved.preload()).catch(() => {});
   const mode: Mode = options.mode === "json" ? createJsonMode() : createPrintMode();
-  const queue = createQueue();
+  const queue = createMessageQueue();
   const extensions = loadExtensions(options, dataDir, settings, mode, queue);
+  extensions.catch(() => {});
   const parts = Promise.all([
     import("../agent/runtime.ts"),
     import("../agent/prompt.ts"),
@@ -50,19 +54,21 @@ export async function run(
     loadTools(cwd, dataDir),
     readPrompt(prompt, files, process.cwd(), interrupt),
   ]);
-  const [resolved, manager, prepared] = await Promise.allSettled([model, extensions, parts]);
-  if (manager.status === "rejected") throw manager.reason;
+  // Whatever is wrong is told at once: an extension may take its time. Those that have started end with the program.
+  const first = <T>(work: Promise<T>) => Promise.race([work, rejectOnAbort(interrupt)]);
+  const [runtime, { systemPrompt }, instructions, builtins, input] = await first(parts);
+  const mayBeCommand = input.text.startsWith("/");
+  const manager = await first(
+    mayBeCommand ? extensions : Promise.all([extensions, model]).then(([loaded]) => loaded),
+  );
   try {
-    if (prepared.status === "rejected") throw prepared.reason;
-    const [runtime, { systemPrompt }, instructions, builtins, input] = prepared.value;
-    const command = commandOf(input.text, manager.value);
-    if (command) return await runCommand(command.found, command.args, manager.value, cwd, mode, interrupt);
-    if (resolved.status === "rejected") throw resolved.reason;
-
-    const tools = selectTools([...builtins, ...manager.value.tools()], options.tools);
+    const command = mayBeCommand ? commandOf(input.text, manager) : undefined;
+    if (command) return await runCommand(command.found, command.args, manager, cwd, mode, interrupt);
+    const resolved = await first(model);
+    const tools = selectTools([...builtins, ...manager.tools()], options.tools);
     const { agent, turnsExhausted } = runtime.createAgent({
-      model: resolved.value.model,
-      stream: resolved.value.stream,
+      model: resolved.model,
+      stream: resolved.stream,
       thinking: options.thinking ?? "off",
       systemPrompt: systemPrompt({
         cwd,
@@ -72,21 +78,21 @@ export async function run(
         ...(options.appendSystemPrompt === undefined ? {} : { append: options.appendSystemPrompt }),
       }),
       tools,
-      interceptors: () => manager.value.interceptors(),
+      interceptors: () => manager.interceptors(),
       ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
     });
     queue.connect(agent);
     const stopAgent = () => agent.abort();
     interrupt.addEventListener("abort", stopAgent);
 
-    const { provider, id } = resolved.value.model;
-    manager.value.emit("session_start", { cwd, sessionId: crypto.randomUUID(), model: `${provider}/${id}` });
+    const { provider, id } = resolved.model;
+    manager.emit("session_start", { cwd, sessionId: crypto.randomUUID(), model: `${provider}/${id}` });
     let turnIndex = 0;
     agent.subscribe((event) => {
       mode.event(event);
       if (event.type === "turn_end") {
         const stopReason = event.message.role === "assistant" ? event.message.stopReason : "stop";
-        manager.value.emit("turn_end", { turnIndex: turnIndex++, stopReason });
+        manager.emit("turn_end", { turnIndex: turnIndex++, stopReason });
       }
     });
     if (!interrupt.aborted) await agent.prompt(input.text, input.images);
@@ -95,8 +101,17 @@ export async function run(
       : EXIT.failed;
   } finally {
     abandoned.abort();
-    await (interrupt.aborted ? manager.value.abort() : manager.value.stop());
+    await (interrupt.aborted ? manager.abort() : manager.stop());
   }
+}
+
+/** Rejects when the user interrupts; the caller of the run gives the exit status. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(new XdevError("aborted", "interrupted"));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
 }
 
 async function workingDirectory(option: string | undefined): Promise<string> {
@@ -133,7 +148,7 @@ async function loadExtensions(
   dataDir: string,
   settings: Awaited<ReturnType<typeof loadSettings>>,
   mode: Mode,
-  queue: ReturnType<typeof createQueue>,
+  queue: MessageQueue,
 ): Promise<ExtensionManager> {
   const [{ ExtensionManager }, { extensionSources }, { BUILTIN_TOOL_NAMES }] = await Promise.all([
     import("../extensions/manager.ts"),
@@ -152,80 +167,4 @@ async function loadExtensions(
       action: (extension, frame) => queue.action(extension, frame.action, frame.text ?? ""),
     },
   });
-}
-
-/** Texts that extensions queue (§6), also before there is an agent. */
-function createQueue() {
-  type Target = Pick<
-    Awaited<ReturnType<typeof import("../agent/runtime.ts")["createAgent"]>>["agent"],
-    "steer" | "followUp"
-  >;
-  let agent: Target | undefined;
-  const early: ((target: Target) => void)[] = [];
-  return {
-    connect(target: Target): void {
-      agent = target;
-      for (const deliver of early.splice(0)) deliver(target);
-    },
-    action(extension: string, action: string, text: string): void {
-      const message = { role: "user" as const, content: text, timestamp: Date.now() };
-      const deliver = (target: Target): void => {
-        if (action === "followUp") target.followUp(message);
-        else target.steer(message);
-      };
-      // `aside` is routed as `steer` (§6).
-      if (action !== "steer" && action !== "followUp" && action !== "aside") {
-        log.warn(`extension ${extension} asks for ${action.slice(0, 40)}, which this version does not do`);
-      } else if (text.trim() === "") log.debug(`extension ${extension} asks for ${action} without a text`);
-      else if (agent) deliver(agent);
-      else if (early.length < 100) early.push(deliver);
-    },
-  };
-}
-
-async function readPrompt(prompt: string, files: readonly string[], cwd: string, interrupt: AbortSignal) {
-  const piped = await readPipedInput(prompt !== "" || files.length > 0, interrupt);
-  const attachments =
-    files.length > 0
-      ? await (await import("../agent/attachments.ts")).readAttachments(files, cwd)
-      : { text: "", images: [] };
-  const text = [attachments.text, prompt, piped].filter((part) => part.trim() !== "").join("\n");
-  if (text === "" && !interrupt.aborted) {
-    throw new XdevError("usage", "there is no prompt", {
-      hint: 'say what to do: xdev -p "…", or see xdev --help',
-    });
-  }
-  return { text, images: attachments.images };
-}
-
-function commandOf(text: string, manager: ExtensionManager) {
-  if (!text.startsWith("/")) return undefined;
-  const [word = ""] = text.split(/\s/, 1);
-  const found = manager.findCommand(word);
-  return found ? { found, args: text.slice(word.length).trim() } : undefined;
-}
-
-/** A prompt that is an extension's command: the model is not asked (wire-notes.md, event `command`). */
-async function runCommand(
-  { extension, command }: NonNullable<ReturnType<ExtensionManager["findCommand"]>>,
-  args: string,
-  manager: ExtensionManager,
-  cwd: string,
-  mode: Mode,
-  interrupt: AbortSignal,
-): Promise<number> {
-  const { parsePatch } = await import("../extensions/frame.ts");
-  manager.emit("session_start", { cwd, sessionId: crypto.randomUUID(), model: null });
-  const reply = await extension.request(
-    "command",
-    { command, arguments: args },
-    { timeoutMs: extension.limits.toolTimeoutMs, signal: interrupt },
-  );
-  if (reply.error != null)
-    throw new XdevError("extension-error", `extension ${extension.name}: ${reply.error}`);
-  const patch = parsePatch(reply.patch);
-  if (patch && "problem" in patch)
-    throw new XdevError("extension-error", `extension ${extension.name}: ${patch.problem}`);
-  if (patch?.text) mode.say(patch.text);
-  return EXIT.done;
 }

@@ -31,6 +31,9 @@ export async function loadSettings(dataDir: string): Promise<Settings> {
     if (systemCode(error) === "ENOENT") return DEFAULT_SETTINGS;
     throw new XdevError("bad-settings", `cannot read ${file}: ${errorText(error)}`);
   }
-  const [{ parseFile }, { settingsSchema }] = await Promise.all([import("./parse.ts"), import("./schema.ts")]);
+  const [{ parseFile }, { settingsSchema }] = await Promise.all([
+    import("./parse.ts"),
+    import("./schema.ts"),
+  ]);
   return (await parseFile(text, settingsSchema, file, "bad-settings")).value;
 }

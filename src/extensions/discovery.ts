@@ -2,13 +2,16 @@
  * Which files are extensions, and of which kind (extension-protocol.md §1). Nothing is executed or imported here, and only
  * the data dir and paths that the user named are looked at: what a repository brings is not.
  */
-import { access, constants, open, readdir, stat } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { access, constants, open, readdir, readFile, stat } from "node:fs/promises";
+import { extname, join, resolve } from "node:path";
 import { errorText, systemCode, XdevError } from "../base/errors.ts";
-import { canonicalPath } from "../base/files.ts";
+import { canonicalPath, isInside } from "../base/files.ts";
 import { log } from "../base/log.ts";
+import { extensionName } from "./names.ts";
 
 export interface ExtensionSource {
+  /** What the user calls it; two may still have one (names.ts). */
+  name: string;
   /** Canonical path of the executable, or of the module that is bundled. */
   path: string;
   kind: "process" | "worker";
@@ -36,7 +39,7 @@ export async function discoverExtensions(dataDir: string): Promise<ExtensionSour
   for (const name of names.sort(byCodeUnit)) {
     if (name.startsWith(".")) continue;
     try {
-      found.push(await identifyExtension(join(folder, name)));
+      found.push(...(await identifyExtensions(join(folder, name))));
     } catch (error) {
       log.debug(`skipped ${join(folder, name)}: ${errorText(error)}`);
     }
@@ -44,38 +47,75 @@ export async function discoverExtensions(dataDir: string): Promise<ExtensionSour
   return found;
 }
 
-/** What one path is. Throws `XdevError` with code `not-an-extension` and the way out when it is nothing that can be loaded. */
-export async function identifyExtension(path: string): Promise<ExtensionSource> {
+/**
+ * What a path brings: one extension, or, for a folder, those that its package.json names, else its index module. Throws
+ * `XdevError` with code `not-an-extension` and the way out when it is nothing that can be loaded.
+ */
+export async function identifyExtensions(path: string): Promise<ExtensionSource[]> {
   const real = await canonicalPath(path);
   const info = await stat(real).catch((error: unknown) => {
     throw new XdevError("not-an-extension", `cannot load extension ${path}: ${errorText(error)}`, {
       hint: "check the path",
     });
   });
-  if (info.isDirectory()) {
-    for (const name of INDEX_NAMES) {
-      const index = join(real, name);
-      if ((await stat(index).catch(() => undefined))?.isFile()) {
-        return { path: await canonicalPath(index), kind: "worker" };
-      }
-    }
-    throw new XdevError("not-an-extension", `${path} is a folder without an index.ts or index.js`);
+  if (!info.isDirectory()) return [await identifyFile(real, path)];
+  const declared = await declaredExtensions(real);
+  if (declared) {
+    const found = await Promise.all(declared.map((entry) => identifyFile(entry, entry)));
+    return found.length === 1 ? [{ ...found[0]!, name: extensionName(real) }] : found;
   }
-  if (!info.isFile()) throw new XdevError("not-an-extension", `${path} is neither a file nor a folder`);
-  const executable = await access(real, constants.X_OK).then(
+  for (const name of INDEX_NAMES) {
+    const index = join(real, name);
+    if ((await stat(index).catch(() => undefined))?.isFile()) {
+      return [{ path: await canonicalPath(index), kind: "worker", name: extensionName(real) }];
+    }
+  }
+  throw new XdevError("not-an-extension", `${path} is a folder without an index.ts or index.js`, {
+    hint: 'or name its modules in package.json: "xdev": {"extensions": ["./main.ts"]}',
+  });
+}
+
+/** The canonical paths that a folder's package.json names, or undefined if it names none. */
+async function declaredExtensions(folder: string): Promise<string[] | undefined> {
+  const file = join(folder, "package.json");
+  const text = await readFile(file, "utf8").catch((error: unknown) => {
+    if (systemCode(error) === "ENOENT") return undefined;
+    throw new XdevError("not-an-extension", `cannot read ${file}: ${errorText(error)}`);
+  });
+  if (text === undefined) return undefined;
+  const { parseManifest } = await import("./manifest.ts");
+  const entries = parseManifest(text, file).extensions;
+  if (!entries) return undefined;
+  return Promise.all(
+    entries.map(async (entry) => {
+      const path = await canonicalPath(resolve(folder, entry));
+      if (isInside(path, folder)) return path;
+      throw new XdevError("not-an-extension", `${file} names ${entry}, which is not inside its folder`);
+    }),
+  );
+}
+
+/** One file. `path` is canonical, `shown` what the user wrote. */
+async function identifyFile(path: string, shown: string): Promise<ExtensionSource> {
+  const info = await stat(path).catch((error: unknown) => {
+    throw new XdevError("not-an-extension", `cannot load extension ${shown}: ${errorText(error)}`);
+  });
+  const name = extensionName(path);
+  if (!info.isFile()) throw new XdevError("not-an-extension", `${shown} is neither a file nor a folder`);
+  const executable = await access(path, constants.X_OK).then(
     () => true,
     () => false,
   );
   // On some file systems every file is executable: a module is only a program if it says how to be run.
-  if (MODULE_SUFFIXES.has(extname(real))) {
-    return { path: real, kind: executable && (await hasShebang(real)) ? "process" : "worker" };
+  if (MODULE_SUFFIXES.has(extname(path))) {
+    return { name, path, kind: executable && (await hasShebang(path)) ? "process" : "worker" };
   }
-  if (executable) return { path: real, kind: "process" };
+  if (executable) return { name, path, kind: "process" };
   throw new XdevError(
     "not-an-extension",
-    `${path} is neither executable nor a TypeScript or JavaScript module`,
+    `${shown} is neither executable nor a TypeScript or JavaScript module`,
     {
-      hint: `to run it as a process: chmod +x ${path}`,
+      hint: `to run it as a process: chmod +x ${shown}`,
     },
   );
 }

@@ -3,7 +3,7 @@
  * frames, never which transport is behind it (design.md, rule 1), and no policy: what a failure means for a tool call is
  * decided in chain.ts. Times and orders: wire-notes.md, "Handshake", "Time", "Death".
  */
-import { XdevError } from "../base/errors.ts";
+import { errorText, XdevError } from "../base/errors.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
 import { formatMs } from "../base/time.ts";
 import type { Channel, ChannelEnd } from "./channel.ts";
@@ -132,15 +132,19 @@ export class Extension {
         clearTimeout(timer);
         resolve();
       };
-      this.#channel.open({
-        onMessage: (value) => this.#receive(value),
-        onProblem: (problem) => this.#die(problem),
-        onLog: (line) => this.#log("info", line),
-        onClose: (end) => {
-          this.end ??= end;
-          this.#die(end.reason);
-        },
-      });
+      try {
+        this.#channel.open({
+          onMessage: (value) => this.#receive(value),
+          onProblem: (problem) => this.#die(problem),
+          onLog: (line) => this.#log("info", line),
+          onClose: (end) => {
+            this.end ??= end;
+            this.#die(end.reason);
+          },
+        });
+      } catch (error) {
+        return this.#die(`could not be started: ${errorText(error)}`);
+      }
       this.#send({
         type: "hello",
         protocol: PROTOCOL_VERSION,

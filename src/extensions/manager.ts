@@ -80,16 +80,15 @@ export class ExtensionManager {
       onRetire: (extension) =>
         options.host.notice(`extension ${extension.name} ${extension.reason}; it is off now`),
     };
+    const names = assignNames(options.sources.map((source) => source.name));
     const extensions = await Promise.all(
-      assignNames(options.sources.map((source) => source.path)).map(
-        async ({ path, name, duplicate }, index) => {
-          if (duplicate) options.host.notice(`two extensions have one name: ${path} is called ${name}`);
-          const source = options.sources[index]!;
-          const limits = { ...options.settings, ...options.settings.overrides[name] };
-          const channel = await openChannel(source, name, options.env, limits.maxFrameBytes);
-          return new Extension({ name, path, kind: source.kind }, channel, limits, handlers);
-        },
-      ),
+      options.sources.map(async ({ path, kind }, index) => {
+        const { name, duplicate } = names[index]!;
+        if (duplicate) options.host.notice(`two extensions have one name: ${path} is called ${name}`);
+        const limits = { ...options.settings, ...options.settings.overrides[name] };
+        const channel = await openChannel(kind, path, name, options.env, limits.maxFrameBytes);
+        return new Extension({ name, path, kind }, channel, limits, handlers);
+      }),
     );
     await Promise.all(extensions.map((extension) => extension.start(VERSION)));
     const manager = new ExtensionManager(extensions, options);
@@ -132,7 +131,9 @@ export class ExtensionManager {
           extension.kind === "process"
             ? processToolName(extension.name, spec.name)
             : workerToolName(spec.name);
-        if (taken.has(name)) {
+        // `ext_` is the processes': a module must not stand where one of them would.
+        const shadows = extension.kind === "worker" && name.startsWith("ext_");
+        if (taken.has(name) || shadows) {
           this.#host.notice(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
           continue;
         }
@@ -194,17 +195,18 @@ export class ExtensionManager {
 }
 
 async function openChannel(
-  source: ExtensionSource,
+  kind: ExtensionSource["kind"],
+  path: string,
   name: string,
   env: Record<string, string | undefined>,
   maxFrameBytes: number,
 ) {
-  if (source.kind === "process") {
+  if (kind === "process") {
     const { processChannel } = await import("./process.ts");
-    return processChannel({ path: source.path, env, maxFrameBytes });
+    return processChannel({ path, env, maxFrameBytes });
   }
   const { workerChannel } = await import("./worker.ts");
-  return workerChannel({ name, path: source.path, maxFrameBytes });
+  return workerChannel({ name, path, maxFrameBytes });
 }
 
 /** The calls that an extension with the feature `call` may make. */

@@ -1,29 +1,23 @@
 import { createHash } from "node:crypto";
-import { basename, dirname, extname } from "node:path";
+import { basename, extname } from "node:path";
 
 /** The providers' limit on a tool name, in characters. */
 const MAX_TOOL_NAME = 64;
 
-/**
- * An extension's name from its path (wire-notes.md, "Names"): `deny-rm.py` gives `deny-rm`, and a folder's `index.ts` the
- * folder's name.
- */
+/** An extension's name from its path (wire-notes.md, "Names"): `deny-rm.py` gives `deny-rm`. */
 export function extensionName(path: string): string {
   const file = basename(path);
-  const stem = basename(file, extname(file)) || file;
-  if (stem === "index" && basename(dirname(path)) !== "") return safe(basename(dirname(path)));
-  return safe(stem) || "extension";
+  return safe(basename(file, extname(file)) || file) || "extension";
 }
 
-/** Gives each path its name; of two that would have one, the later gets `_2`, `_3`, …, and `duplicate` is set. */
-export function assignNames(paths: readonly string[]): { path: string; name: string; duplicate: boolean }[] {
+/** Of two extensions that would have one name, the later gets `_2`, `_3`, …; then `duplicate` is set. */
+export function assignNames(wanted: readonly string[]): { name: string; duplicate: boolean }[] {
   const taken = new Set<string>();
-  return paths.map((path) => {
-    const wanted = extensionName(path);
-    let name = wanted;
-    for (let number = 2; taken.has(name); number++) name = `${wanted}_${number}`;
+  return wanted.map((first) => {
+    let name = first;
+    for (let number = 2; taken.has(name); number++) name = `${first}_${number}`;
     taken.add(name);
-    return { path, name, duplicate: name !== wanted };
+    return { name, duplicate: name !== first };
   });
 }
 

@@ -3,6 +3,7 @@ import type { AgentTool, AgentToolResult } from "@earendil-works/pi-agent-core";
 import { stripControls } from "../base/text.ts";
 import type { Extension } from "./extension.ts";
 import { parsePatch, parseToolOutcome, type ResponseFrame, type ToolSpec } from "./frame.ts";
+import { toolSchema } from "./tool-schema.ts";
 
 export function extensionTool(
   extension: Extension,
@@ -30,11 +31,6 @@ export function extensionTool(
       return toolResult(extension, reply);
     },
   };
-}
-
-/** The providers take nothing but an object schema. */
-function toolSchema(parameters: Record<string, unknown> | null | undefined): object {
-  return parameters?.type === "object" ? parameters : { type: "object", properties: {}, ...parameters };
 }
 
 function toolResult(extension: Extension, reply: ResponseFrame): AgentToolResult<unknown> {

@@ -1,6 +1,7 @@
 /** Which model a run uses: by name, or by the order of preference when nobody named one. */
 import type { Api, Model } from "@earendil-works/pi-ai";
 import { XdevError } from "../base/errors.ts";
+import { didYouMean } from "../config/suggest.ts";
 import { BUILTIN_NAMES, builtinAuth, isBuiltin, keyVariables, loadBuiltin, missingKey } from "./builtin.ts";
 import { customProvider } from "./custom.ts";
 import type { Env } from "./expand.ts";
@@ -8,7 +9,6 @@ import type { LoadedFile } from "./file.ts";
 import { findLocal, LOCAL_SERVERS, type LocalServer } from "./local.ts";
 import { type ProviderEntry, routeOf } from "./provider.ts";
 import type { Route } from "./stream.ts";
-import { didYouMean } from "../config/suggest.ts";
 
 export interface Sources {
   file: LoadedFile;

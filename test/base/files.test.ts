@@ -11,7 +11,10 @@ describe("paths", () => {
     folder.file("real/a.txt", "");
     symlinkSync("real", join(folder.path, "link"));
     assert.equal(await canonicalPath(join(folder.path, "link/a.txt")), join(folder.path, "real/a.txt"));
-    assert.equal(await canonicalPath(join(folder.path, "link/new/b.txt")), join(folder.path, "real/new/b.txt"));
+    assert.equal(
+      await canonicalPath(join(folder.path, "link/new/b.txt")),
+      join(folder.path, "real/new/b.txt"),
+    );
   });
 
   test("a link to something that does not exist yet is followed to where it would be made", async () => {

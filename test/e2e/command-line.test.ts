@@ -8,13 +8,25 @@ import { EXAMPLES, xdev } from "../support/xdev.ts";
 
 describe("the command line", () => {
   test("--version prints the version", async () => {
-    assert.deepEqual(await xdev(["--version"]), { status: 0, signal: null, stdout: `${manifest.version}\n`, stderr: "" });
+    assert.deepEqual(await xdev(["--version"]), {
+      status: 0,
+      signal: null,
+      stdout: `${manifest.version}\n`,
+      stderr: "",
+    });
   });
 
   test("--help is grouped and has examples; help <command> explains one", async () => {
     const help = await xdev(["--help"]);
     assert.equal(help.status, 0);
-    for (const part of ["Run:", "Model:", "Tools and extensions:", "Commands:", "Examples:", "Exit status:"]) {
+    for (const part of [
+      "Run:",
+      "Model:",
+      "Tools and extensions:",
+      "Commands:",
+      "Examples:",
+      "Exit status:",
+    ]) {
       assert.ok(help.stdout.includes(part), part);
     }
     for (const [command, text] of [
@@ -58,7 +70,16 @@ describe("the command line", () => {
     using folder = new Folder();
     const outcome = await xdev(["-p", "hi"], { env: { XDEV_DATA_DIR: folder.path } });
     assert.equal(outcome.status, 2);
-    for (const part of [`${folder.path}/models.yml`, "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "11434", "8080", "9931", "1234", "8000"]) {
+    for (const part of [
+      `${folder.path}/models.yml`,
+      "ANTHROPIC_API_KEY",
+      "OPENAI_API_KEY",
+      "11434",
+      "8080",
+      "9931",
+      "1234",
+      "8000",
+    ]) {
       assert.ok(outcome.stderr.includes(part), `${part} in ${outcome.stderr}`);
     }
   });
@@ -66,7 +87,14 @@ describe("the command line", () => {
   test("a bad config.yml is named with its line, with status 2", async () => {
     using folder = new Folder();
     folder.file("config.yml", "extensionHost:\n  eventTimeoutMs: soon\n");
-    const outcome = await xdev(["-p", "hi", "--model", `replay:${EXAMPLES}demo.yml`, "--data-dir", folder.path]);
+    const outcome = await xdev([
+      "-p",
+      "hi",
+      "--model",
+      `replay:${EXAMPLES}demo.yml`,
+      "--data-dir",
+      folder.path,
+    ]);
     assert.equal(outcome.status, 2);
     assert.match(outcome.stderr, /config\.yml:2: extensionHost\.eventTimeoutMs/);
   });
@@ -109,12 +137,10 @@ describe("xdev ext", () => {
       env: { XDEV_DATA_DIR: folder.path },
     });
     const found = JSON.parse(outcome.stdout);
-    assert.deepEqual([found.name, found.kind, found.state, found.events], [
-      "deny-rm",
-      "process",
-      "ready",
-      ["session_start", "tool_call"],
-    ]);
+    assert.deepEqual(
+      [found.name, found.kind, found.state, found.events],
+      ["deny-rm", "process", "ready", ["session_start", "tool_call"]],
+    );
   });
 
   test("inspect shows flags, shortcuts, renderers and providers of a worker extension", async () => {
@@ -128,7 +154,9 @@ describe("xdev ext", () => {
         pi.registerProvider("mine", {});
       };`,
     );
-    const found = JSON.parse((await xdev(["ext", "inspect", path, "--json"], { env: { XDEV_DATA_DIR: folder.path } })).stdout);
+    const found = JSON.parse(
+      (await xdev(["ext", "inspect", path, "--json"], { env: { XDEV_DATA_DIR: folder.path } })).stdout,
+    );
     assert.deepEqual(
       [found.flags, found.shortcuts, found.messageRenderers, found.providers],
       [["plan"], ["ctrl+x"], ["note"], ["mine"]],
@@ -168,7 +196,10 @@ describe("xdev ext", () => {
 
   test("a name that tries to write to the terminal is made harmless", async () => {
     using folder = new Folder();
-    const path = folder.file("x.ts", 'export default (pi) => { throw new Error("\\u001b]0;owned\\u0007\\u001b[2Jboo"); };');
+    const path = folder.file(
+      "x.ts",
+      'export default (pi) => { throw new Error("\\u001b]0;owned\\u0007\\u001b[2Jboo"); };',
+    );
     const outcome = await xdev(["ext", "inspect", path], { env: { XDEV_DATA_DIR: folder.path } });
     assert.doesNotMatch(outcome.stdout, /\u001b|\u0007/);
     assert.match(outcome.stdout, /boo/);

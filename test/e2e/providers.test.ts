@@ -62,15 +62,34 @@ for (const api of ["openai", "anthropic"] as const) {
         ["bash", true, "blocked by extension deny-rm: rm -rf is disabled in this project"],
         ["hello_extension", false, `Hello, ${api}`],
       ]);
-      assert.ok(JSON.stringify(requests[0]?.body).includes("hello_extension"), "the model was offered the tool");
+      assert.ok(
+        JSON.stringify(requests[0]?.body).includes("hello_extension"),
+        "the model was offered the tool",
+      );
     });
 
     const failures: [string, Parameters<typeof startModelServer>[0] & object, RegExp][] = [
       ["401", { script: [{ status: 401, body: `{"error":{"message":"bad key ${KEY}"}}` }] }, /401/],
-      ["500 for good", { script: Array(5).fill({ status: 500, headers: { "retry-after": "0" }, body: "{}" }) }, /500/],
-      ["429 for good", { script: Array(5).fill({ status: 429, headers: { "retry-after": "0" }, body: "{}" }) }, /429/],
-      ["a page of HTML", { script: [{ body: "<html>hi</html>", headers: { "content-type": "text/html" } }] }, /local/],
-      ["a connection closed in the middle", { script: Array(5).fill({ text: "half of it", end: "close" }) }, /local/],
+      [
+        "500 for good",
+        { script: Array(5).fill({ status: 500, headers: { "retry-after": "0" }, body: "{}" }) },
+        /500/,
+      ],
+      [
+        "429 for good",
+        { script: Array(5).fill({ status: 429, headers: { "retry-after": "0" }, body: "{}" }) },
+        /429/,
+      ],
+      [
+        "a page of HTML",
+        { script: [{ body: "<html>hi</html>", headers: { "content-type": "text/html" } }] },
+        /local/,
+      ],
+      [
+        "a connection closed in the middle",
+        { script: Array(5).fill({ text: "half of it", end: "close" }) },
+        /local/,
+      ],
       ["an answer cut in the middle", { script: Array(5).fill({ text: "half of it", end: "cut" }) }, /local/],
     ];
     for (const [what, options, reason] of failures) {

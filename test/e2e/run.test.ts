@@ -109,15 +109,30 @@ describe("json mode", () => {
     const types = events(outcome).map(({ type }) => type);
     assert.equal(types[0], "agent_start");
     assert.equal(types.at(-1), "agent_end");
-    const wanted = ["agent_start", "turn_start", "tool_execution_start", "tool_execution_end", "turn_end", "turn_start", "turn_end", "agent_end"];
-    assert.deepEqual(types.filter((type) => wanted.includes(type as string)), wanted);
+    const wanted = [
+      "agent_start",
+      "turn_start",
+      "tool_execution_start",
+      "tool_execution_end",
+      "turn_end",
+      "turn_start",
+      "turn_end",
+      "agent_end",
+    ];
+    assert.deepEqual(
+      types.filter((type) => wanted.includes(type as string)),
+      wanted,
+    );
     assert.deepEqual(toolResults(outcome), [["bash", false, "hi"]]);
   });
 
   test("events are written as they happen, not at the end", async () => {
     using folder = new Folder();
     const fifo = join(folder.path, "gate");
-    const turns = [call("bash", { command: `while [ ! -e ${fifo} ]; do sleep 0.01; done; echo opened` }), { text: "ok" }];
+    const turns = [
+      call("bash", { command: `while [ ! -e ${fifo} ]; do sleep 0.01; done; echo opened` }),
+      { text: "ok" },
+    ];
     const { child, ended } = start(replay(folder, turns, "--mode", "json"));
     for await (const line of createInterface({ input: child.stdout! })) {
       if (JSON.parse(line).type === "tool_execution_start") folder.file("gate", "");
@@ -145,8 +160,11 @@ describe("an interrupted run", () => {
       using folder = new Folder();
       const pidFile = join(folder.path, "pid");
       const command = `sh -c 'echo $$ > ${pidFile}; trap "" TERM INT; while :; do sleep 0.05; done' & wait`;
-      const { child, ended } = start(replay(folder, [call("bash", { command }), { text: "no" }], "--mode", "json"));
-      while (!existsSync(pidFile) || readFileSync(pidFile, "utf8") === "") await new Promise((r) => setTimeout(r, 5));
+      const { child, ended } = start(
+        replay(folder, [call("bash", { command }), { text: "no" }], "--mode", "json"),
+      );
+      while (!existsSync(pidFile) || readFileSync(pidFile, "utf8") === "")
+        await new Promise((r) => setTimeout(r, 5));
       child.kill(signal);
       const outcome = await ended;
       assert.equal(outcome.status, status);
@@ -184,7 +202,9 @@ describe("an interrupted run", () => {
       "pid.sh",
       `#!/bin/sh\necho $$ > ${pidFile}\nprintf '%s\\n' '{"type":"capabilities","payload":{}}'\nexec cat >/dev/null\n`,
     );
-    const { child, ended } = start(replay(folder, [{ text: "x", delayMs: 600_000 }], "--mode", "json", "-e", path));
+    const { child, ended } = start(
+      replay(folder, [{ text: "x", delayMs: 600_000 }], "--mode", "json", "-e", path),
+    );
     for await (const line of createInterface({ input: child.stdout! })) {
       if (JSON.parse(line).type === "turn_start") child.kill("SIGKILL");
     }
@@ -196,7 +216,16 @@ describe("an interrupted run", () => {
 describe("extensions in a run", () => {
   test("the demo's policy, sandboxed tool and file round trip all take part", async () => {
     using folder = new Folder();
-    const args = ["-p", "go", "--mode", "json", "--model", `replay:${EXAMPLES}demo.yml`, "--data-dir", folder.path];
+    const args = [
+      "-p",
+      "go",
+      "--mode",
+      "json",
+      "--model",
+      `replay:${EXAMPLES}demo.yml`,
+      "--data-dir",
+      folder.path,
+    ];
     const outcome = await xdev([...args, "-e", `${EXAMPLES}deny-rm.py`, "-e", `${EXAMPLES}quick-start.ts`], {
       cwd: folder.path,
     });
@@ -210,7 +239,10 @@ describe("extensions in a run", () => {
 
   test("extensions of the data dir load by themselves, and --no-extensions leaves them out", async () => {
     using folder = new Folder();
-    folder.file("data/extensions/deny.ts", 'export default (pi) => pi.on("tool_call", () => ({ block: true, reason: "no" }));');
+    folder.file(
+      "data/extensions/deny.ts",
+      'export default (pi) => pi.on("tool_call", () => ({ block: true, reason: "no" }));',
+    );
     const turns = [call("bash", { command: "echo hi" }), { text: "ok" }];
     const denied = await xdev(replay(folder, turns, "--mode", "json"));
     assert.deepEqual(toolResults(denied), [["bash", true, "blocked by extension deny: no"]]);
@@ -220,8 +252,14 @@ describe("extensions in a run", () => {
 
   test("what a revised call runs is the revision, checked against the tool's schema", async () => {
     using folder = new Folder();
-    const good = folder.file("good.ts", 'export default (pi) => pi.on("tool_call", (e) => { e.input.command = "echo revised"; });');
-    const bad = folder.file("bad.ts", 'export default (pi) => pi.on("tool_call", (e) => { e.input = { wrong: [1] }; });');
+    const good = folder.file(
+      "good.ts",
+      'export default (pi) => pi.on("tool_call", (e) => { e.input.command = "echo revised"; });',
+    );
+    const bad = folder.file(
+      "bad.ts",
+      'export default (pi) => pi.on("tool_call", (e) => { e.input = { wrong: [1] }; });',
+    );
     const turns = [call("bash", { command: "echo original" }), { text: "ok" }];
     assert.deepEqual(toolResults(await xdev(replay(folder, turns, "--mode", "json", "-e", good))), [
       ["bash", false, "revised"],
@@ -241,7 +279,11 @@ describe("extensions in a run", () => {
         await new Promise((resolve) => setTimeout(resolve, 20));
       });`,
     );
-    const turns = [call("bash", { command: "echo hi" }), call("bash", { command: "echo ho" }), { text: "ok" }];
+    const turns = [
+      call("bash", { command: "echo hi" }),
+      call("bash", { command: "echo ho" }),
+      { text: "ok" },
+    ];
     assert.deepEqual(toolResults(await xdev(replay(folder, turns, "--mode", "json", "-e", stray))), [
       ["bash", false, "hi"],
       ["bash", false, "ho"],
@@ -250,7 +292,10 @@ describe("extensions in a run", () => {
 
   test("an extension's command answers a prompt, and the model is not asked", async () => {
     using folder = new Folder();
-    const path = folder.file("c.ts", 'export default (pi) => pi.registerCommand("greet", { handler: (args) => `hello ${args}` });');
+    const path = folder.file(
+      "c.ts",
+      'export default (pi) => pi.registerCommand("greet", { handler: (args) => `hello ${args}` });',
+    );
     for (const prompt of ["/ext:c:greet you", "/ext:greet you", "/greet you"]) {
       const args = ["-p", prompt, "--data-dir", folder.path, "-e", path];
       assert.deepEqual(await xdev(args), { status: 0, signal: null, stdout: "hello you\n", stderr: "" });
@@ -296,7 +341,9 @@ done
     symlinkSync("../../secret.md", join(folder.path, "repo", "AGENTS.md.link"));
     folder.file("repo/sub/x", "");
     symlinkSync("../../secret.md", join(folder.path, "repo/sub/AGENTS.md"));
-    const outcome = await xdev(replay(folder, [{ text: "ok" }], "--mode", "json", "--cwd", join(folder.path, "repo/sub")));
+    const outcome = await xdev(
+      replay(folder, [{ text: "ok" }], "--mode", "json", "--cwd", join(folder.path, "repo/sub")),
+    );
     const system = events(outcome).find(
       (event) => (event.message as { role?: string } | undefined)?.role === "system",
     ) as { message: { content: string } } | undefined;

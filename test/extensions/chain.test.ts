@@ -1,6 +1,11 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { decideToolCall, type Interceptor, patchToolResult, type Verdict } from "../../src/extensions/chain.ts";
+import {
+  decideToolCall,
+  type Interceptor,
+  patchToolResult,
+  type Verdict,
+} from "../../src/extensions/chain.ts";
 
 const call = { tool: "bash", arguments: { command: "ls" }, callId: "c1" };
 const accept = (args: Record<string, unknown>) => args;
@@ -86,7 +91,10 @@ describe("the interceptor chain", () => {
       },
     );
     assert.equal(verdict.allow, false);
-    assert.match((verdict as { reason: string }).reason, /blocked by extension x: its revised arguments are not valid/);
+    assert.match(
+      (verdict as { reason: string }).reason,
+      /blocked by extension x: its revised arguments are not valid/,
+    );
   });
 
   test("what one interceptor does to its copy of the arguments reaches nobody", async () => {

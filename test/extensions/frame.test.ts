@@ -5,7 +5,10 @@ import { parseInbound, parsePatch, parseRevise } from "../../src/extensions/fram
 
 describe("frames", () => {
   test("the specification's frames are understood", () => {
-    const capabilities = parseInbound({ type: "capabilities", payload: { events: ["tool_call", "session_start"] } });
+    const capabilities = parseInbound({
+      type: "capabilities",
+      payload: { events: ["tool_call", "session_start"] },
+    });
     assert.ok("frame" in capabilities && capabilities.frame.type === "capabilities");
     assert.deepEqual(capabilities.frame.payload.events, ["tool_call", "session_start"]);
     assert.deepEqual(capabilities.frame.payload.tools, []);
@@ -90,6 +93,7 @@ describe("frames", () => {
 
   test("a revise is a JSON object", () => {
     assert.deepEqual(parseRevise({ command: "ls" }), { arguments: { command: "ls" } });
-    for (const wrong of ["ls", 5, true, ["ls"]]) assert.ok("problem" in (parseRevise(wrong) ?? {}), String(wrong));
+    for (const wrong of ["ls", 5, true, ["ls"]])
+      assert.ok("problem" in (parseRevise(wrong) ?? {}), String(wrong));
   });
 });

@@ -5,7 +5,10 @@ import { LineReader } from "../../src/extensions/lines.ts";
 function read(chunks: readonly (string | Uint8Array)[], limit = 64): { lines: string[]; tooLong: number } {
   const lines: string[] = [];
   let tooLong = 0;
-  const reader = new LineReader(limit, { line: (line) => lines.push(line.toString()), tooLong: () => tooLong++ });
+  const reader = new LineReader(limit, {
+    line: (line) => lines.push(line.toString()),
+    tooLong: () => tooLong++,
+  });
   for (const chunk of chunks) reader.push(Buffer.from(chunk as string));
   reader.end();
   return { lines, tooLong };
@@ -41,6 +44,9 @@ describe("LineReader", () => {
   test("a line at the limit passes, one over it is reported once and skipped, and reading goes on", () => {
     assert.deepEqual(read([`${"x".repeat(64)}\r\n`]), { lines: ["x".repeat(64)], tooLong: 0 });
     assert.deepEqual(read([`${"x".repeat(65)}\nok\n`]), { lines: ["ok"], tooLong: 1 });
-    assert.deepEqual(read(["x".repeat(50), "x".repeat(50), "x".repeat(500), "\nok\n"]), { lines: ["ok"], tooLong: 1 });
+    assert.deepEqual(read(["x".repeat(50), "x".repeat(50), "x".repeat(500), "\nok\n"]), {
+      lines: ["ok"],
+      tooLong: 1,
+    });
   });
 });

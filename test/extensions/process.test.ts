@@ -59,17 +59,37 @@ describe("a process extension", () => {
     ["answers half a frame and exits", `printf '{"type":"response"'; exit 0`, /it exited with status 0/],
     ["answers a JSON text that is no object", "echo '[true]'", /it sent a frame that is not a JSON object/],
     ["answers a frame of unknown type", `echo '{"type":"allow"}'`, /it sent a frame of unknown type "allow"/],
-    ["answers allow with the wrong type", `printf '{"type":"response","id":"%s","allow":"true"}\\n' "$id"`, /malformed/],
+    [
+      "answers allow with the wrong type",
+      `printf '{"type":"response","id":"%s","allow":"true"}\\n' "$id"`,
+      /malformed/,
+    ],
     ["answers without allow", `printf '{"type":"response","id":"%s"}\\n' "$id"`, /: denied$/],
     ["answers with an error", `printf '{"type":"response","id":"%s","error":"oops"}\\n' "$id"`, /: oops$/],
-    ["answers with an error and allow", `printf '{"type":"response","id":"%s","allow":true,"error":"oops"}\\n' "$id"`, /: oops$/],
+    [
+      "answers with an error and allow",
+      `printf '{"type":"response","id":"%s","allow":true,"error":"oops"}\\n' "$id"`,
+      /: oops$/,
+    ],
     ["sends its capabilities a second time", CAPABILITIES, /it sent capabilities a second time/],
-    ["answers another id", `echo '{"type":"response","id":"999","allow":true}'`, /did not answer tool_call within 300 ms/],
+    [
+      "answers another id",
+      `echo '{"type":"response","id":"999","allow":true}'`,
+      /did not answer tool_call within 300 ms/,
+    ],
     ["never answers", "sleep 60", /did not answer tool_call within 300 ms/],
     ["closes its output and lives", "exec 1>&-; sleep 60", /did not answer tool_call within 300 ms/],
     ["answers too late", `sleep 1; ${ALLOW}`, /did not answer tool_call within 300 ms/],
-    ["revises with something that is no object", `printf '{"type":"response","id":"%s","allow":true,"revise":"x"}\\n' "$id"`, /revise is not a JSON object/],
-    ["sends a line over the limit", `head -c 20000 /dev/zero | tr '\\0' x; echo; ${ALLOW}`, /it sent a line longer than 10000 bytes/],
+    [
+      "revises with something that is no object",
+      `printf '{"type":"response","id":"%s","allow":true,"revise":"x"}\\n' "$id"`,
+      /revise is not a JSON object/,
+    ],
+    [
+      "sends a line over the limit",
+      `head -c 20000 /dev/zero | tr '\\0' x; echo; ${ALLOW}`,
+      /it sent a line longer than 10000 bytes/,
+    ],
   ];
   for (const [what, body, reason] of failures) {
     test(`a policy that ${what} denies the call`, async () => {
@@ -98,7 +118,8 @@ describe("a process extension", () => {
     const body = `printf '{"type":"response","id":"%s","allow":true}\\n' "$id"; rm -f ${alive}; exit 1`;
     await using loaded = await loadExtensions([folder.program("p.sh", policy(body))]);
     assert.equal((await decide(loaded)).allow, true);
-    while (loaded.manager.extensions[0]?.state === "ready") await new Promise((resolve) => setTimeout(resolve, 5));
+    while (loaded.manager.extensions[0]?.state === "ready")
+      await new Promise((resolve) => setTimeout(resolve, 5));
     const verdict = await decide(loaded);
     assert.deepEqual(verdict, { allow: false, reason: "blocked by extension p: exited with status 1" });
     assert.equal((await decide(loaded)).allow, true);
@@ -176,15 +197,26 @@ describe("a process extension", () => {
     using folder = new Folder();
     const capabilities = `printf '%s\\n' '{"type":"capabilities","payload":{"tools":[{"name":"t"}]}}'`;
     await using loaded = await loadExtensions([folder.program("calc.sh", policy("exit 9", capabilities))]);
-    await assert.rejects(async () => loaded.manager.tools()[0]?.execute("c", {}), /extension calc exited with status 9/);
+    await assert.rejects(
+      async () => loaded.manager.tools()[0]?.execute("c", {}),
+      /extension calc exited with status 9/,
+    );
   });
 
   /** Each is a load failure: recorded with a reason, and no obstacle to the session. */
   const loadFailures: [string, string, RegExp][] = [
     ["sends nothing", "#!/bin/sh\nsleep 60\n", /sent no capabilities within 400 ms/],
     ["exits at once", "#!/bin/sh\necho why >&2\nexit 4\n", /exited with status 4/],
-    ["speaks another protocol", `#!/bin/sh\necho '{"type":"capabilities","protocol":2,"payload":{}}'\ncat\n`, /speaks protocol 2/],
-    ["answers before its capabilities", `#!/bin/sh\necho '{"type":"response","id":"1"}'\ncat\n`, /sent a response frame before its capabilities/],
+    [
+      "speaks another protocol",
+      `#!/bin/sh\necho '{"type":"capabilities","protocol":2,"payload":{}}'\ncat\n`,
+      /speaks protocol 2/,
+    ],
+    [
+      "answers before its capabilities",
+      `#!/bin/sh\necho '{"type":"response","id":"1"}'\ncat\n`,
+      /sent a response frame before its capabilities/,
+    ],
     ["has an interpreter that does not exist", "#!/no/such/interpreter\n", /could not be started/],
   ];
   for (const [what, text, reason] of loadFailures) {
@@ -225,7 +257,10 @@ while :; do sleep 0.05; done
     using folder = new Folder();
     process.env.XDEV_TEST_API_KEY = "secret-value";
     try {
-      const path = folder.program("env.sh", `#!/bin/sh\nenv > ${folder.path}/env\n${CAPABILITIES}\ncat >/dev/null\n`);
+      const path = folder.program(
+        "env.sh",
+        `#!/bin/sh\nenv > ${folder.path}/env\n${CAPABILITIES}\ncat >/dev/null\n`,
+      );
       await using loaded = await loadExtensions([path]);
       assert.deepEqual(loaded.notices, []);
       const env = readFileSync(`${folder.path}/env`, "utf8");

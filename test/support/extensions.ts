@@ -1,5 +1,5 @@
 import { DEFAULT_SETTINGS, type ExtensionHostSettings } from "../../src/config/settings.ts";
-import { identifyExtension } from "../../src/extensions/discovery.ts";
+import { identifyExtensions } from "../../src/extensions/discovery.ts";
 import { ExtensionManager } from "../../src/extensions/manager.ts";
 
 /** A manager with what it said: `await using` ends its extensions. */
@@ -19,7 +19,7 @@ export async function loadExtensions(
   const notifications: string[] = [];
   const actions: string[] = [];
   const manager = await ExtensionManager.load({
-    sources: await Promise.all(paths.map(identifyExtension)),
+    sources: (await Promise.all(paths.map(identifyExtensions))).flat(),
     settings: { ...DEFAULT_SETTINGS.extensionHost, ...settings },
     env: process.env,
     reservedTools: ["bash", "read"],

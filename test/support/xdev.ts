@@ -24,10 +24,18 @@ export interface StartOptions {
 }
 
 /** Starts the program as a user would. */
-export function start(args: readonly string[], options: StartOptions = {}): { child: ChildProcess; ended: Promise<Outcome> } {
+export function start(
+  args: readonly string[],
+  options: StartOptions = {},
+): { child: ChildProcess; ended: Promise<Outcome> } {
   const child = spawn(options.program ?? XDEV, args, {
     cwd: options.cwd ?? "/",
-    env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", TMPDIR: process.env.TMPDIR ?? "/tmp", ...options.env },
+    env: {
+      PATH: process.env.PATH ?? "",
+      HOME: "/nonexistent",
+      TMPDIR: process.env.TMPDIR ?? "/tmp",
+      ...options.env,
+    },
     stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
     ...(options.uid === undefined ? {} : { uid: options.uid, gid: options.gid }),
   });

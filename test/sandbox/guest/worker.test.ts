@@ -21,7 +21,10 @@ async function load(body: string, settings: Parameters<typeof loadExtensions>[1]
   return loadModule(`export default async function (pi) {\n${body}\n}`, settings);
 }
 
-async function loadModule(source: string, settings: Parameters<typeof loadExtensions>[1] = {}): Promise<Loaded> {
+async function loadModule(
+  source: string,
+  settings: Parameters<typeof loadExtensions>[1] = {},
+): Promise<Loaded> {
   using folder = new Folder();
   return await loadExtensions([folder.file("guest.ts", source)], settings);
 }
@@ -42,7 +45,7 @@ describe("a worker extension", () => {
     });
     const [tool] = loaded.manager.tools();
     assert.equal(tool?.name, "hello_extension");
-    assert.deepEqual((tool?.parameters as { required: string[] }).required, ["name"]);
+    assert.deepEqual((tool!.parameters as { required: string[] }).required, ["name"]);
     const result = await tool?.execute("c1", { name: "you" });
     assert.deepEqual(result?.content, [{ type: "text", text: "Hello, you" }]);
     assert.deepEqual(result?.details, { greeted: "you" });
@@ -58,19 +61,63 @@ describe("a worker extension", () => {
 
   /** Module text, and the reason for which it does not load. */
   const loadFailures: [string, string, RegExp][] = [
-    ["loops for good while it is evaluated", "for (;;) {}\nexport default () => {};", /^sent no capabilities within 400 ms$/],
-    ["loops for good in its factory", "export default () => { for (;;) {} };", /^sent no capabilities within 400 ms$/],
+    [
+      "loops for good while it is evaluated",
+      "for (;;) {}\nexport default () => {};",
+      /^sent no capabilities within 400 ms$/,
+    ],
+    [
+      "loops for good in its factory",
+      "export default () => { for (;;) {} };",
+      /^sent no capabilities within 400 ms$/,
+    ],
     ["waits for good", "export default () => new Promise(() => {});", /^sent no capabilities within 400 ms$/],
-    ["throws while it is evaluated", 'throw new TypeError("no");\nexport default () => {};', /^threw while it loaded: TypeError: no$/],
-    ["throws in its factory", 'export default () => { throw new Error("no"); };', /^threw while it loaded: no$/],
-    ["throws something odd", "export default () => { throw { get message() { throw 1; } }; };", /^threw while it loaded: /],
-    ["has a syntax error", "export default function (pi) {\n  const a = ;\n}", /^could not be bundled: .*guest\.ts:2:\d+: /],
+    [
+      "throws while it is evaluated",
+      'throw new TypeError("no");\nexport default () => {};',
+      /^threw while it loaded: TypeError: no$/,
+    ],
+    [
+      "throws in its factory",
+      'export default () => { throw new Error("no"); };',
+      /^threw while it loaded: no$/,
+    ],
+    [
+      "throws something odd",
+      "export default () => { throw { get message() { throw 1; } }; };",
+      /^threw while it loaded: /,
+    ],
+    [
+      "has a syntax error",
+      "export default function (pi) {\n  const a = ;\n}",
+      /^could not be bundled: .*guest\.ts:2:\d+: /,
+    ],
     ["has no default export", "export const a = 1;", /^has no default export/],
-    ["has a default export that is no function", "export default { a: 1 };", /^has a default export that is no function/],
-    ["calls process.exit() while it loads", "export default () => process.exit(0);", /^threw while it loaded: process\.exit\(\) does not exist in the sandbox/],
-    ["takes an action while it loads", 'export default (pi) => pi.sendMessage("x");', /^threw while it loaded: ExtensionRuntimeNotInitializedError: /],
-    ["registers a tool without a name", "export default (pi) => pi.registerTool({ execute() {} });", /pi\.registerTool: name must be a text/],
-    ["imports a name that its host does not have", 'import { nope } from "xdev";\nexport default () => nope();', /"xdev" has no export "nope"/],
+    [
+      "has a default export that is no function",
+      "export default { a: 1 };",
+      /^has a default export that is no function/,
+    ],
+    [
+      "calls process.exit() while it loads",
+      "export default () => process.exit(0);",
+      /^threw while it loaded: process\.exit\(\) does not exist in the sandbox/,
+    ],
+    [
+      "takes an action while it loads",
+      'export default (pi) => pi.sendMessage("x");',
+      /^threw while it loaded: ExtensionRuntimeNotInitializedError: /,
+    ],
+    [
+      "registers a tool without a name",
+      "export default (pi) => pi.registerTool({ execute() {} });",
+      /pi\.registerTool: name must be a text/,
+    ],
+    [
+      "imports a name that its host does not have",
+      'import { nope } from "xdev";\nexport default () => nope();',
+      /"xdev" has no export "nope"/,
+    ],
   ];
   for (const [what, source, reason] of loadFailures) {
     test(`one that ${what} does not load, and says so`, async () => {

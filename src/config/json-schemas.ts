@@ -1,0 +1,19 @@
+/** The JSON Schemas of the files that a user writes, for editors: generated from the schemas that check them. */
+import { z } from "zod";
+
+/** By name: `config` (config.yml), `models` (models.yml), `replay` (replay files), `manifest` (package.json, key `xdev`). */
+export async function jsonSchemas(): Promise<Record<string, z.core.JSONSchema.BaseSchema>> {
+  const [{ settingsSchema }, { modelsFileSchema }, { replaySchema }, { manifestSchema }] = await Promise.all([
+    import("./schema.ts"),
+    import("../models/schema.ts"),
+    import("../models/replay-schema.ts"),
+    import("../extensions/manifest.ts"),
+  ]);
+  const convert = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input" });
+  return {
+    config: convert(settingsSchema),
+    models: convert(modelsFileSchema),
+    replay: convert(replaySchema),
+    manifest: convert(manifestSchema),
+  };
+}

@@ -1,0 +1,35 @@
+/** What an extension package says of itself in package.json; its JSON Schema is generated from this. */
+import { z } from "zod";
+import { errorText, XdevError } from "../base/errors.ts";
+
+export const manifestSchema = z.object({
+  extensions: z
+    .array(z.string().min(1))
+    .min(1)
+    .max(100)
+    .optional()
+    .describe("the package's extension modules, as paths relative to its folder"),
+});
+
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/** The keys of this family under which a manifest stands in package.json; the first that is there counts. */
+export const MANIFEST_KEYS = ["xdev", "xcsh", "omp", "pi"] as const;
+
+/** The manifest in the text of a package.json; an empty one if it has none. Throws `XdevError` `not-an-extension`. */
+export function parseManifest(text: string, file: string): Manifest {
+  let content: unknown;
+  try {
+    content = JSON.parse(text);
+  } catch (error) {
+    throw new XdevError("not-an-extension", `${file} is not valid JSON: ${errorText(error)}`);
+  }
+  if (typeof content !== "object" || content === null) return {};
+  const key = MANIFEST_KEYS.find((name) => Object.hasOwn(content, name));
+  if (!key) return {};
+  const result = manifestSchema.safeParse((content as Record<string, unknown>)[key]);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const path = [key, ...(issue?.path ?? [])].join(".");
+  throw new XdevError("not-an-extension", `${file}: ${path}: ${issue?.message ?? "is not valid"}`);
+}

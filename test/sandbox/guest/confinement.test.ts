@@ -1,0 +1,242 @@
+/**
+ * What code in the compartment can reach. Each attempt runs as an extension's tool in a real worker; the check is what came
+ * back. The list is a start: the walls themselves are SES, the source check and the choice of globals.
+ */
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { type Loaded, loadExtensions } from "../../support/extensions.ts";
+import { Folder } from "../../support/folder.ts";
+
+/** Evaluates the text of one attempt and gives `value: …` or `error: …`. */
+const GUEST = `export default (pi) => pi.registerTool({
+  name: "attempt",
+  parameters: { type: "object", properties: { source: { type: "string" } } },
+  async execute(id, { source }) {
+    let text;
+    try {
+      const value = await (0, eval)("(async () => (" + source + "))()");
+      text = "value: " + (typeof value === "object" && value !== null ? Object.prototype.toString.call(value) : String(value));
+    } catch (error) {
+      text = "error: " + (error && error.message);
+    }
+    return { content: [{ type: "text", text: text.slice(0, 2000) }] };
+  },
+});`;
+
+let loaded: Loaded;
+let folder: Folder;
+before(async () => {
+  folder = new Folder();
+  loaded = await loadExtensions([folder.file("guest.ts", GUEST)]);
+  assert.deepEqual(loaded.notices, []);
+});
+after(async () => {
+  await loaded.manager.stop();
+  folder[Symbol.dispose]();
+});
+
+async function attempt(source: string): Promise<string> {
+  const result = await loaded.manager.tools()[0]!.execute("c", { source });
+  const [item] = result.content;
+  return item?.type === "text" ? item.text : "";
+}
+
+describe("the globals of the compartment", () => {
+  test("are the language's and those that were reviewed, and no other", async () => {
+    const names = await attempt("Object.getOwnPropertyNames(globalThis).sort().join(' ')");
+    assert.equal(names, `value: ${REVIEWED}`);
+  });
+
+  for (const name of [
+    "Bun",
+    "Deno",
+    "require",
+    "module",
+    "fetch",
+    "WebSocket",
+    "Worker",
+    "MessageChannel",
+    "BroadcastChannel",
+    "SharedArrayBuffer",
+    "Atomics",
+    "WebAssembly",
+    "ShadowRealm",
+    "Compartment",
+    "ModuleSource",
+    "lockdown",
+    "harden",
+    "postMessage",
+    "self",
+    "navigator",
+    "Buffer",
+    "crypto",
+    "performance",
+    "XMLHttpRequest",
+    "importScripts",
+  ]) {
+    test(`${name} is not there`, async () => {
+      assert.equal(await attempt(`typeof ${name}`), "value: undefined");
+    });
+  }
+
+  test("process is plain data without the user's environment", async () => {
+    assert.equal(
+      await attempt(
+        "JSON.stringify([process.env, process.argv, typeof process.binding, typeof process.dlopen])",
+      ),
+      'value: [{},[],"undefined","undefined"]',
+    );
+  });
+});
+
+describe("a way to the start realm", () => {
+  const attempts: [string, string, RegExp][] = [
+    ["Function", 'new Function("return typeof Bun")()', /^value: undefined$/],
+    ["the constructor of a function", '(() => {}).constructor("return 1")()', /not a valid constructor/],
+    [
+      "the constructor of an async function",
+      '(async () => {}).constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    [
+      "the constructor of a generator",
+      '(function* () {}).constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    [
+      "the constructor of an async generator",
+      '(async function* () {}).constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    [
+      "the constructor of an endowed function",
+      'setTimeout.constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    ["the constructor of an endowed class", 'URL.constructor("return 1")()', /not a valid constructor/],
+    [
+      "the constructor of a native method",
+      'new URL("a:b").toString.constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    [
+      "the constructor behind an error",
+      'new Error("x").constructor.constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    [
+      "the constructor of an engine's error",
+      "(() => { try { null.x } catch (e) { return e.constructor.constructor('return 1')() } })()",
+      /not a valid constructor/,
+    ],
+    [
+      "the constructor of a DOMException",
+      "(() => { try { atob('*') } catch (e) { return e.constructor.constructor('return 1')() } })()",
+      /not a valid constructor/,
+    ],
+    [
+      "the constructor of a promise's reaction",
+      'Promise.resolve().then.constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    [
+      "this of a sloppy function",
+      '(0, eval)("(function () { return typeof this })()")',
+      /^value: undefined$/,
+    ],
+    [
+      "a caller's arguments",
+      "(() => { function f() { return f.caller } return f() })()",
+      /^(value: undefined|error: .*)$/,
+    ],
+    [
+      "prepareStackTrace",
+      "(() => { Error.prepareStackTrace = (e, s) => s; return typeof new Error('x').stack })()",
+      /^(value: (string|undefined)|error: .*)$/,
+    ],
+    ["a timer's handle", "typeof setTimeout(() => {}, 0)", /^value: number$/],
+    ["a timer with a text", 'setTimeout("globalThis.x = 1", 0)', /needs a function/],
+    ["a microtask with a text", 'queueMicrotask("1")', /needs a function/],
+    [
+      "an abort signal's target",
+      "(() => { const a = new AbortController(); return typeof a.signal.__proto__.__proto__.constructor.constructor; })()",
+      /^value: function$/,
+    ],
+    [
+      "the realm of a structured clone",
+      'structuredClone([]).constructor.constructor("return 1")()',
+      /not a valid constructor/,
+    ],
+    [
+      "a thenable in an await",
+      "({ then(resolve) { resolve(resolve.constructor('return 1')()) } })",
+      /not a valid constructor/,
+    ],
+  ];
+  for (const [what, source, expected] of attempts) {
+    test(`${what} leads nowhere`, async () => {
+      assert.match(await attempt(source), expected);
+    });
+  }
+
+  for (const target of [
+    "Object.prototype",
+    "Array.prototype",
+    "Function.prototype",
+    "Promise.prototype",
+    "Promise",
+    "String.prototype",
+    "RegExp.prototype",
+    "URL.prototype",
+    "AbortSignal.prototype",
+    "TextEncoder.prototype",
+    "Object.getPrototypeOf(AbortSignal.prototype)",
+    "Object.getPrototypeOf(async function* () {}).prototype",
+    "Reflect",
+    "JSON",
+    "Math",
+    "Date",
+    "Temporal",
+    "Temporal.Now",
+    "URL",
+    "setTimeout",
+    "structuredClone",
+  ]) {
+    test(`${target} is frozen: one piece of code cannot poison another's`, async () => {
+      assert.equal(await attempt(`Object.isFrozen(${target})`), "value: true");
+    });
+  }
+});
+
+describe("an import in evaluated text", () => {
+  for (const text of [
+    "import('node:fs')",
+    "import ('node:fs')",
+    "import/**/('node:fs')",
+    "import\\n('node:fs')",
+    "import.defer('node:fs')",
+    "import . defer('node:fs')",
+    "import.source('node:fs')",
+    "import.meta",
+    "import.meta.url",
+    "`${import('node:fs')}`",
+    "(() => import('node:fs'))()",
+    "async () => await import.defer('node:fs')",
+    "im\\\\u0070ort('node:fs')",
+    "new Function(\"return import('node:fs')\")()",
+    "eval(\"import('node:fs')\")",
+    '(0, eval)("(0, eval)(\\\\"import.defer(\'node:fs\')\\\\")")',
+  ]) {
+    test(`${text} is refused`, async () => {
+      const viaEval = await attempt(`(0, eval)(${JSON.stringify(text).replaceAll("\\\\", "\\")})`);
+      assert.match(viaEval, /^error: /);
+      const viaFunction = await attempt(
+        `new Function("return " + ${JSON.stringify(text).replaceAll("\\\\", "\\")})()`,
+      );
+      assert.match(viaFunction, /^error: /);
+    });
+  }
+});
+
+const REVIEWED =
+  "AbortController AbortSignal AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Boolean DataView Date Error EvalError Function Infinity Int16Array Int32Array Int8Array Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReferenceError Reflect RegExp Set String Symbol SyntaxError Temporal TextDecoder TextEncoder TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakSet atob btoa clearImmediate clearInterval clearTimeout console decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval globalThis isFinite isNaN parseFloat parseInt process queueMicrotask setImmediate setInterval setTimeout structuredClone undefined unescape";
