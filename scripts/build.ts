@@ -28,6 +28,8 @@ const result = await Bun.build({
   bytecode: true,
   env: "disable",
   define: { XDEV_COMPILED: "true" },
+  // The bundler of the Deno side.
+  external: ["esbuild"],
   plugins: [
     {
       name: "guest-sources",

@@ -15,7 +15,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({ options: { deep: { type: "boolean" } }, allowPositionals: true });
 
 /** Tests that run under Deno, too: everything that is not Bun's bundler, the executable, or a guest. */
-const PORTABLE = ["test/base", "test/agent", "test/config", "test/models", "test/extensions"];
+const PORTABLE = ["test/base", "test/agent", "test/config", "test/models", "test/extensions", "test/sandbox/bundle"];
 
 // Everything that the tests make goes below this folder, and everything that they start has it in its environment.
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "xdev-tests-")));

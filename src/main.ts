@@ -1,6 +1,8 @@
 /** The entry: parse, dispatch. Each command's code is loaded only if it is the one to run. */
+import { leaveStartFolder } from "./base/start-folder.ts";
 import { type Invocation, parseArguments } from "./cli/args.ts";
 
+leaveStartFolder();
 process.exitCode = await main(parseArguments(process.argv.slice(2)));
 
 async function main(invocation: Invocation): Promise<number> {

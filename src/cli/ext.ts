@@ -3,6 +3,7 @@
 import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
+import { startFolder } from "../base/start-folder.ts";
 import { stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
@@ -37,12 +38,12 @@ export async function ext(
 ): Promise<number> {
   const { options } = invocation;
   setVerbose(options.verbose === true);
-  const dataDir = dataDirectory(options.dataDir, process.env, process.cwd());
+  const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const settings = await loadSettings(dataDir);
   const sources =
     invocation.command === "ext-inspect"
       ? [await onlyExtension(invocation.path)]
-      : await extensionSources(invocation.options, dataDir, process.cwd());
+      : await extensionSources(invocation.options, dataDir, startFolder());
   const manager = await ExtensionManager.load({
     sources,
     settings: settings.extensionHost,
@@ -70,7 +71,7 @@ export async function ext(
 }
 
 async function onlyExtension(path: string): Promise<ExtensionSource> {
-  const found = await identifyExtensions(resolvePath(path, process.cwd()));
+  const found = await identifyExtensions(resolvePath(path, startFolder()));
   if (found.length === 1) return found[0]!;
   throw new XdevError("not-an-extension", `${path} has ${found.length} extensions`, {
     hint: `inspect one of them: ${found.map((source) => source.path).join(", ")}`,

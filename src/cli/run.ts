@@ -6,6 +6,7 @@ import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
 import { scratchFolder } from "../base/scratch.ts";
+import { startFolder } from "../base/start-folder.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
 import type { ExtensionManager } from "../extensions/manager.ts";
@@ -26,7 +27,7 @@ export async function run(
 ): Promise<number> {
   setVerbose(options.verbose === true);
   const cwd = await workingDirectory(options.cwd);
-  const dataDir = dataDirectory(options.dataDir, process.env, process.cwd());
+  const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const settings = await loadSettings(dataDir);
 
   // Everything that the first request needs, at once: the slowest decides.
@@ -52,7 +53,7 @@ export async function run(
     import("../agent/prompt.ts"),
     import("../agent/instructions.ts").then(({ loadInstructions }) => loadInstructions(dataDir, cwd)),
     loadTools(cwd, dataDir),
-    readPrompt(prompt, files, process.cwd(), interrupt),
+    readPrompt(prompt, files, startFolder(), interrupt),
   ]);
   // Whatever is wrong is told at once: an extension may take its time. Those that have started end with the program.
   const first = <T>(work: Promise<T>) => Promise.race([work, rejectOnAbort(interrupt)]);
@@ -115,7 +116,7 @@ function rejectOnAbort(signal: AbortSignal): Promise<never> {
 }
 
 async function workingDirectory(option: string | undefined): Promise<string> {
-  const path = resolvePath(option ?? ".", process.cwd());
+  const path = resolvePath(option ?? ".", startFolder());
   if (!(await stat(path).catch(() => undefined))?.isDirectory()) {
     throw new XdevError("usage", `--cwd ${path} is not a folder`);
   }
@@ -156,7 +157,7 @@ async function loadExtensions(
     import("../agent/tools/index.ts"),
   ]);
   return ExtensionManager.load({
-    sources: await extensionSources(options, dataDir, process.cwd()),
+    sources: await extensionSources(options, dataDir, startFolder()),
     settings: settings.extensionHost,
     env: process.env,
     reservedTools: BUILTIN_TOOL_NAMES,

@@ -6,59 +6,19 @@
  */
 import type { OnLoadResult, PluginBuilder } from "bun";
 import { XdevError } from "../base/errors.ts";
+import { withTimeout } from "../base/time.ts";
 import type { BundleHooks, BundleOutput } from "./index.ts";
 
 const NAMESPACE = "xdev";
 
-/** As in `BundleHooks`, with how the import is written: packages may answer `require` with another file. */
-type Resolve = (
-  specifier: string,
-  importer: string,
-  kind: "import" | "require",
-) => ReturnType<BundleHooks["resolve"]>;
+/** Bun links on a thread of its own, which can't be ended: this bounds how long an extension is waited for. */
+const TIMEOUT_MS = 15_000;
 
+/**
+ * Links. The process must not be in a folder that it does not trust: Bun parses the package.json and tsconfig.json of the
+ * working directory (src/base/start-folder.ts).
+ */
 export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleOutput> {
-  const first = await attempt(entry, hooks, () => {});
-  if (first.output) return first.output;
-  if (!first.foreign) throw first.error;
-  // Bun also parses package.json and tsconfig.json of the *working directory*, and a broken one there fails the build.
-  // An agent is started in any repository, so bundle as if started in `/`. Bun takes the directory before it asks the
-  // first hook: that is how long the change lasts.
-  const second = await retryElsewhere(entry, hooks);
-  if (second.output) return second.output;
-  throw second.error;
-}
-
-interface Attempt {
-  output?: BundleOutput;
-  error?: unknown;
-  /** Whether all complaints are about files that no hook gave to Bun. */
-  foreign?: boolean;
-}
-
-let turn: Promise<unknown> = Promise.resolve();
-
-function retryElsewhere(entry: string, hooks: BundleHooks): Promise<Attempt> {
-  const run = async (): Promise<Attempt> => {
-    const cwd = process.cwd();
-    let away = true;
-    const back = () => {
-      if (away) process.chdir(cwd);
-      away = false;
-    };
-    process.chdir("/");
-    try {
-      return await attempt(entry, hooks, back);
-    } finally {
-      back();
-    }
-  };
-  const result = turn.then(run, run);
-  turn = result.catch(() => {});
-  return result;
-}
-
-async function attempt(entry: string, hooks: BundleHooks, onStart: () => void): Promise<Attempt> {
   // Bun keeps only the text of what a hook throws: the error itself is kept here.
   let refusal: unknown;
   const guard = async <T>(work: () => Promise<T>): Promise<T> => {
@@ -69,15 +29,12 @@ async function attempt(entry: string, hooks: BundleHooks, onStart: () => void): 
       throw error;
     }
   };
-  const resolve: Resolve = hooks.resolve;
-
   const setup = (build: PluginBuilder) => {
     build.onResolve({ filter: /.*/ }, (args) => {
-      onStart();
       if (args.kind.startsWith("entry-point")) return { path: entry, namespace: NAMESPACE };
       return guard(async () => {
         const kind = args.kind.startsWith("require") ? "require" : "import";
-        const found = await resolve(args.path, args.importer, kind);
+        const found = await hooks.resolve(args.path, args.importer, kind);
         return "path" in found
           ? { path: found.path, namespace: NAMESPACE }
           : { path: args.path, external: true };
@@ -94,7 +51,7 @@ async function attempt(entry: string, hooks: BundleHooks, onStart: () => void): 
   };
 
   try {
-    const result = await Bun.build({
+    const work = Bun.build({
       entrypoints: [entry],
       root: "/",
       tsconfig: "/dev/null",
@@ -112,30 +69,28 @@ async function attempt(entry: string, hooks: BundleHooks, onStart: () => void): 
       throw: false,
       plugins: [{ name: "xdev", setup }],
     } as Parameters<typeof Bun.build>[0]);
-    if (refusal !== undefined) return { error: refusal };
-    if (!result.success) return failure(result.logs);
+    const result = await withTimeout(work, TIMEOUT_MS, "bundling");
+    if (refusal !== undefined) throw refusal;
+    if (!result.success) throw failure(result.logs);
     const code = result.outputs.find((output) => output.kind === "entry-point");
     const map = result.outputs.find((output) => output.kind === "sourcemap");
     if (!code || result.outputs.length > 2) {
-      return { error: new XdevError("bundle-refused", `${entry}: the bundle would be more than one file`) };
+      throw new XdevError("bundle-refused", `${entry}: the bundle would be more than one file`);
     }
-    return { output: { code: await code.text(), map: map ? plainMap(await map.text()) : "" } };
+    return { code: await code.text(), map: map ? plainMap(await map.text()) : "" };
   } catch (error) {
-    return { error: refusal ?? asFailure(entry, error) };
+    throw refusal ?? (error instanceof XdevError ? error : asFailure(entry, error));
   }
 }
 
-function failure(logs: (BuildMessage | ResolveMessage)[]): Attempt {
+function failure(logs: (BuildMessage | ResolveMessage)[]): XdevError {
   const errors = logs.filter((log) => log.level === "error");
   const shown = errors.find((log) => log.position?.namespace === NAMESPACE) ?? errors[0];
   const at = shown?.position;
   const place = at?.file ? `${at.file}:${at.line}:${at.column}: ` : "";
-  return {
-    error: new XdevError("bundle-failed", `${place}${shown?.message ?? "the bundler gave no reason"}`, {
-      hint: "Correct the source and try again.",
-    }),
-    foreign: errors.length > 0 && errors.every((log) => log.position?.namespace === "file"),
-  };
+  return new XdevError("bundle-failed", `${place}${shown?.message ?? "the bundler gave no reason"}`, {
+    hint: "Correct the source and try again.",
+  });
 }
 
 function asFailure(entry: string, error: unknown): XdevError {

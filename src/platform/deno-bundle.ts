@@ -5,6 +5,7 @@
  */
 import type { Message, PluginBuild } from "esbuild";
 import { XdevError } from "../base/errors.ts";
+import { withTimeout } from "../base/time.ts";
 import type { BundleHooks, BundleOutput } from "./index.ts";
 
 const NAMESPACE = "xdev";
@@ -15,6 +16,9 @@ type Resolve = (
   importer: string,
   kind: "import" | "require",
 ) => ReturnType<BundleHooks["resolve"]>;
+
+/** 20,000 arrow functions within each other keep esbuild busy for minutes, so its process is ended instead. */
+const TIMEOUT_MS = 15_000;
 
 /** How many bundles use the service process. */
 let users = 0;
@@ -53,7 +57,7 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
   };
 
   try {
-    const result = await esbuild.build({
+    const work = esbuild.build({
       entryPoints: [entry],
       absWorkingDir: "/",
       outfile: "/bundle.js",
@@ -75,6 +79,10 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
       logLevel: "silent",
       plugins: [{ name: "xdev", setup }],
     });
+    const result = await withTimeout(work, TIMEOUT_MS, `bundling ${entry}`).catch(async (error: unknown) => {
+      if (error instanceof XdevError && error.code === "timeout") await esbuild.stop();
+      throw error;
+    });
     if (refusal !== undefined) throw refusal;
     const code = result.outputFiles.find((file) => file.path.endsWith(".js"));
     const map = result.outputFiles.find((file) => file.path.endsWith(".map"));
@@ -91,7 +99,9 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
 }
 
 function failure(entry: string, error: unknown): unknown {
-  if (error instanceof XdevError) return error;
+  if (error instanceof XdevError) {
+    return error.code === "timeout" ? new XdevError("bundle-failed", error.message, { cause: error }) : error;
+  }
   const first = (error as { errors?: Message[] }).errors?.[0];
   const text = first?.text ?? (error instanceof Error ? error.message : String(error));
   const at = first?.location;

@@ -21,8 +21,15 @@ export interface Platform {
 export type BundleLoader = "ts" | "tsx" | "js" | "jsx" | "json";
 
 export interface BundleHooks {
-  /** Absolute path of the file that `specifier` means in `importer`, or `external` to leave the import in the output. */
-  resolve(specifier: string, importer: string): Promise<{ path: string } | { external: true }>;
+  /**
+   * Absolute path of the file that `specifier` means in `importer`, or `external` to leave the import in the output. A
+   * package may answer a `require` with another file than an `import`.
+   */
+  resolve(
+    specifier: string,
+    importer: string,
+    kind: "import" | "require",
+  ): Promise<{ path: string } | { external: true }>;
   /** The text of a file that `resolve` gave, and how to read it. Throws to refuse. */
   load(path: string): Promise<{ contents: string; loader: BundleLoader }>;
 }

@@ -151,6 +151,18 @@ describe("in a hostile repository", () => {
     }
   });
 
+  test("configuration files that are broken stop nothing", async () => {
+    using folder = new Folder();
+    for (const name of ["package.json", "tsconfig.json", "deno.json", "bunfig.toml", ".npmrc", ".env"]) {
+      folder.file(`repo/${name}`, "{ broken = [");
+    }
+    const outcome = await xdev(["ext", "inspect", `${EXAMPLES}quick-start.ts`], {
+      cwd: join(folder.path, "repo"),
+      env: { HOME: folder.path },
+    });
+    assert.equal(outcome.status, 0, outcome.stdout);
+  });
+
   test("its keys, base URLs and models are not taken: without a model of the user's there is none", async () => {
     using folder = new Folder();
     const evil = await startModelServer({ script: [] });

@@ -1,0 +1,134 @@
+/**
+ * From an extension's TypeScript to one script for its compartment: link (src/platform), translate the module into a
+ * script (script.ts), make its text pass SES (disguise.ts), and check the result as the guest will (source-check.ts).
+ *
+ * The input is hostile. What must hold: nothing of it is executed, and nothing is read but the extension's own files.
+ */
+import { errorText, XdevError } from "../../src/base/errors.ts";
+import { type BundleHooks, loadPlatform, type Platform } from "../../src/platform/index.ts";
+import { checkSource } from "../guest/source-check.ts";
+import { disguise } from "./disguise.ts";
+import type { ImportKind } from "./exports.ts";
+import { existing, loaderOf, Reader, refuse } from "./files.ts";
+import { checkAttributes, placeOfImport } from "./imports.ts";
+import { findLookAlike } from "./look-alikes.ts";
+import { originalPlace, withLinesInFront } from "./positions.ts";
+import { resolveEntry, resolveSpecifier } from "./resolve.ts";
+import { packageRoot } from "./root.ts";
+import { moduleToScript, type Script } from "./script.ts";
+import { lineAndColumn, ParseFailure } from "./syntax.ts";
+
+export interface Bundle {
+  /** A script in strict mode; its value is an async function of the guest's loader, see `script.ts`. */
+  source: string;
+  /** External specifiers that are imported, statically or by a literal `import()` or `require()`, sorted. */
+  imports: string[];
+  /** Canonical paths of the files that went in, sorted. */
+  files: string[];
+  /** Source map of `source`, JSON text. Lines are exact, columns approximate. */
+  map: string;
+}
+
+/**
+ * Bundles the extension whose entry file is at the absolute path `entry`. Throws XdevError with code `bundle-refused`
+ * (it asks for something that extensions can't have) or `bundle-failed` (it is broken); the message begins with
+ * `file:line:column` where that is known. `link` is the platform's bundler, unless a test says otherwise.
+ */
+export async function bundleExtension(entry: string, link?: Platform["bundle"]): Promise<Bundle> {
+  const main = await resolveEntry(entry);
+  if (main === undefined) throw new XdevError("bundle-failed", `${entry}: no such file`);
+  const reader = new Reader(await packageRoot(main));
+  const session = new Session(reader);
+  const linker = link ?? (await loadPlatform()).bundle;
+  const { code, map } = await linker(main, session.hooks);
+
+  const place = (line: number, column: number): string => {
+    const author = originalPlace(map, line, column);
+    return author ? `${author.file}:${author.line}:${author.column}` : main;
+  };
+  const script = translate(code, session.externals, place);
+  const source = toConfinedText(script, place);
+  return {
+    source,
+    imports: script.imports,
+    files: [...session.texts.keys()].sort(),
+    map: withLinesInFront(map, script.addedLines),
+  };
+}
+
+/** The hooks of one bundle, and what they saw. */
+class Session {
+  readonly texts = new Map<string, string>();
+  readonly externals = new Set<string>();
+  readonly #reader: Reader;
+
+  constructor(reader: Reader) {
+    this.#reader = reader;
+  }
+
+  readonly hooks: BundleHooks = {
+    resolve: async (specifier: string, importer: string, kind: ImportKind = "import") => {
+      try {
+        if (!this.texts.has(importer)) throw refuse(importer, "is not part of the bundle");
+        const found = await resolveSpecifier(specifier, importer, kind, this.#reader);
+        if ("external" in found) this.externals.add(specifier);
+        return found;
+      } catch (error) {
+        throw this.#imported(error, specifier, importer);
+      }
+    },
+    load: async (path: string) => {
+      const loader = loaderOf(path);
+      if ((await existing(path)) !== path) throw refuse(path, "is no longer the file that it was");
+      const contents = await this.#reader.read(path);
+      this.texts.set(path, contents);
+      if (loader !== "json") checkAttributes(path, contents);
+      return { contents, loader };
+    },
+  };
+
+  /** `error`, with the place of the import in front. */
+  #imported(error: unknown, specifier: string, importer: string): XdevError {
+    const at = placeOfImport(this.texts.get(importer) ?? "", specifier);
+    const where = at ? `${importer}:${at.line}:${at.column}` : importer;
+    const known = error instanceof XdevError ? error : undefined;
+    return new XdevError(
+      known?.code ?? "bundle-failed",
+      `${where}: cannot import ${JSON.stringify(specifier)}: ${errorText(error).replace(`${JSON.stringify(specifier)}: `, "")}`,
+      { hint: known?.hint, cause: error },
+    );
+  }
+}
+
+type PlaceOf = (line: number, column: number) => string;
+
+function translate(code: string, externals: ReadonlySet<string>, place: PlaceOf): Script {
+  try {
+    return moduleToScript(code, externals);
+  } catch (error) {
+    if (!(error instanceof ParseFailure)) throw error;
+    throw new XdevError("bundle-refused", `${place(error.line, error.column)}: ${error.message}`, {
+      hint: "The sandbox refuses syntax that its checker does not know. Write it in another way.",
+    });
+  }
+}
+
+function toConfinedText(script: Script, place: PlaceOf): string {
+  let source: string;
+  try {
+    source = disguise(script.source, script.declareAt);
+    checkSource(source);
+  } catch (error) {
+    throw new XdevError("bundle-refused", `${place(1, 1)}: ${errorText(error)}`, { cause: error });
+  }
+  const at = findLookAlike(source);
+  if (at >= 0) {
+    const { line, column } = lineAndColumn(source, at);
+    throw new XdevError(
+      "bundle-refused",
+      `${place(line - script.addedLines, column)}: this looks like a dynamic import, an HTML comment or a direct eval`,
+      { hint: "Write it in another way: the sandbox can't tell it from the real thing." },
+    );
+  }
+  return source;
+}

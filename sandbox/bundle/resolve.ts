@@ -1,0 +1,138 @@
+/**
+ * What a specifier means, decided here and by nobody else: neither tsconfig paths nor `imports` and `browser` maps of the
+ * extension have a say. A result is a canonical path of a file that may be bundled, or "external", left for the guest's
+ * loader. Everything else is refused.
+ */
+import { dirname, isAbsolute, join, resolve as joinPaths } from "node:path";
+import { isInside } from "../../src/base/files.ts";
+import { exportedPath, type ImportKind } from "./exports.ts";
+import { checkPlace, existing, kindOf, LOADERS, loaderOf, type Reader, refuse } from "./files.ts";
+import { moduleKind, packageName } from "./modules.ts";
+import { readPackage } from "./root.ts";
+
+export type Resolution = { path: string } | { external: true };
+
+/** TypeScript's way: `./a.js` may mean `./a.ts`. */
+const WRITTEN_AS: Record<string, string[]> = {
+  ".js": [".ts", ".tsx"],
+  ".jsx": [".tsx"],
+  ".mjs": [".mts"],
+  ".cjs": [".cts"],
+};
+
+/**
+ * Resolves `specifier` as written in the canonical file `importer`. Messages begin with the specifier or a path; where it
+ * is imported, the caller says.
+ */
+export async function resolveSpecifier(
+  specifier: string,
+  importer: string,
+  kind: ImportKind,
+  reader: Reader,
+): Promise<Resolution> {
+  const quoted = JSON.stringify(specifier);
+  if (specifier === "" || specifier.includes("\0")) throw refuse(quoted, "is not a module name");
+  if (/^\.\.?(?:\/|$)/.test(specifier) || isAbsolute(specifier)) {
+    const path = await probe(joinPaths(dirname(importer), specifier), reader.root);
+    if (path !== undefined) return { path };
+    throw refuse(quoted, "no such file", "Check the path; its extension may be left out.");
+  }
+  if (specifier.startsWith("#")) {
+    throw refuse(
+      quoted,
+      'the "imports" map of package.json is not supported',
+      "Import the file by its path.",
+    );
+  }
+  if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("node:")) {
+    throw refuse(quoted, "modules can't be imported by URL", "Import a file or a package.");
+  }
+  const what = moduleKind(specifier);
+  if (what === "refused") {
+    throw refuse(
+      quoted,
+      "this module is not available to extensions",
+      "Do without it; the sandbox has no such thing.",
+    );
+  }
+  if (what === "external") return { external: true };
+  return (await fromNodeModules(specifier, importer, kind, reader)) ?? { external: true };
+}
+
+/** The file that an entry means: itself, or a folder's package.json or index. */
+export async function resolveEntry(path: string): Promise<string | undefined> {
+  return probe(path, undefined);
+}
+
+/**
+ * The canonical file for an absolute path, with the usual extensions and `index` tried. What is there but may not be
+ * bundled is refused; undefined if nothing is there.
+ */
+async function probe(path: string, root: string | undefined): Promise<string | undefined> {
+  // A place outside is refused before its files are looked for: what exists there is none of an extension's business.
+  const extension = /\.[^./\\]+$/.exec(path)?.[0] ?? "";
+  const names = [path];
+  for (const other of WRITTEN_AS[extension] ?? []) names.push(path.slice(0, -extension.length) + other);
+  for (const other of LOADERS.keys()) names.push(path + other);
+  for (const other of LOADERS.keys()) names.push(join(path, `index${other}`));
+  if (root !== undefined && !isInside(path, root)) checkPlace(path, root);
+
+  for (const name of names) {
+    const canonical = await existing(name);
+    if (canonical === undefined) continue;
+    if (root !== undefined) checkPlace(canonical, root);
+    const what = await kindOf(canonical);
+    if (what === "folder") continue;
+    if (what === "other") throw refuse(canonical, "is not a regular file");
+    loaderOf(canonical);
+    return canonical;
+  }
+  return undefined;
+}
+
+/** Looks in the `node_modules` folders from the importer up to the root, not above. */
+async function fromNodeModules(
+  specifier: string,
+  importer: string,
+  kind: ImportKind,
+  reader: Reader,
+): Promise<Resolution | undefined> {
+  const name = packageName(specifier);
+  // Not a package's name, so not one of the guest's either; the guest's loader will say so.
+  if (!/^(?:@[\w~.-]+\/)?[\w~-][\w~.-]*$/.test(name) || specifier.includes("\\")) return undefined;
+  const subpath = specifier === name ? "." : `.${specifier.slice(name.length)}`;
+  for (let folder = dirname(importer); isInside(folder, reader.root); folder = dirname(folder)) {
+    const found = await existing(join(folder, "node_modules", name));
+    if (found !== undefined && (await kindOf(found)) === "folder") {
+      checkPlace(found, reader.root);
+      return { path: await packageFile(found, subpath, specifier, kind, reader) };
+    }
+    if (folder === dirname(folder)) break;
+  }
+  return undefined;
+}
+
+async function packageFile(
+  folder: string,
+  subpath: string,
+  specifier: string,
+  kind: ImportKind,
+  reader: Reader,
+): Promise<string> {
+  let json: Record<string, unknown> | undefined;
+  try {
+    json = await readPackage(folder, reader);
+  } catch (error) {
+    if (error instanceof SyntaxError) throw refuse(join(folder, "package.json"), "is not JSON");
+    throw error;
+  }
+  const wish = exportedPath(json, subpath, kind);
+  const quoted = JSON.stringify(specifier);
+  if (wish === undefined) throw refuse(quoted, `the package in ${folder} does not export this`);
+  const target = joinPaths(folder, wish === "fallback" ? subpath : wish);
+  // A package speaks for its own files only.
+  if (!isInside(target, folder)) throw refuse(quoted, `leads out of its package ${folder}`);
+  const path = await probe(target, reader.root);
+  if (path === undefined) throw refuse(quoted, `the package in ${folder} has no such file`);
+  return path;
+}
