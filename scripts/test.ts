@@ -5,7 +5,7 @@
  * Usage: scripts/test [--deep] [PATH…]    (--deep adds the slow sweeps; paths limit what `bun test` runs)
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,10 +15,18 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({ options: { deep: { type: "boolean" } }, allowPositionals: true });
 
 /** Tests that run under Deno, too: everything that is not Bun's bundler, the executable, or a guest. */
-const PORTABLE = ["test/base", "test/agent", "test/config", "test/models", "test/extensions", "test/sandbox/bundle"];
+const PORTABLE = [
+  "test/base",
+  "test/agent",
+  "test/config",
+  "test/models",
+  "test/extensions",
+  "test/sandbox/bundle",
+];
 
 // Everything that the tests make goes below this folder, and everything that they start has it in its environment.
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "xdev-tests-")));
+chmodSync(scratch, 0o755); // some tests run as another user
 const env: Record<string, string | undefined> = {
   ...process.env,
   TMPDIR: scratch,
@@ -46,9 +54,13 @@ function count(name: string, ok: boolean): void {
 }
 
 /** Runs a test runner that writes a JUnit report, and adds its counts. A runner that fails without a failed test is one, too. */
-function runner(name: string, command: (report: string) => string[]): void {
+function runner(
+  name: string,
+  command: (report: string) => string[],
+  output: "inherit" | "pipe" = "inherit",
+): void {
   const report = join(scratch, "report.xml");
-  const ok = step(name, command(report));
+  const ok = step(name, command(report), output);
   const counts = readReport(report);
   rmSync(report, { force: true });
   passed += counts.passed;
@@ -102,10 +114,14 @@ try {
     ...(positionals.length > 0 ? positionals : ["test"]),
   ]);
   if (positionals.length === 0) {
-    runner("deno test (the portable tests)", (report) => [
-      ...[bin("deno"), "test", "--allow-all", "--no-check", "--quiet", `--junit-path=${report}`],
-      ...PORTABLE,
-    ]);
+    runner(
+      "deno test (the portable tests)",
+      (report) => [
+        ...[bin("deno"), "test", "--allow-all", "--no-check", "--quiet", `--junit-path=${report}`],
+        ...PORTABLE,
+      ],
+      "pipe",
+    );
   }
   const processes = leftProcesses();
   count(`no process is left${processes.map((line) => `\n      ${line}`).join("")}`, processes.length === 0);

@@ -1,6 +1,6 @@
 /** Print and json mode of the compiled program, with the replay model. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
@@ -97,6 +97,29 @@ describe("print mode", () => {
     const { child, ended } = start(replay(folder, turns, "--mode", "json"));
     child.stdout?.destroy();
     assert.notEqual((await ended).status, 0);
+  });
+});
+
+describe("an unprivileged user's run", () => {
+  const root = process.getuid?.() === 0;
+  test("write and edit refuse a file that is read-only, and say so", async () => {
+    using folder = new Folder();
+    chmodSync(folder.path, 0o777);
+    const fixed = folder.file("fixed.txt", "old", 0o444);
+    const turns = [
+      call("write", { path: fixed, content: "new" }),
+      call("edit", { path: fixed, edits: [{ oldText: "old", newText: "new" }] }),
+      { text: "ok" },
+    ];
+    const outcome = await xdev(
+      replay(folder, turns, "--mode", "json"),
+      root ? { uid: 65534, gid: 65534 } : {},
+    );
+    for (const [tool, isError, text] of toolResults(outcome)) {
+      assert.ok(isError, tool);
+      assert.match(text, /read-only/);
+    }
+    assert.equal(readFileSync(fixed, "utf8"), "old");
   });
 });
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { chmod, mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { inFolder, textOf } from "./support.ts";
@@ -38,14 +38,6 @@ describe("write", () => {
         /a part of this path is a file/,
       );
     }));
-
-  test("refuses a file that is read-only", { skip: process.getuid?.() === 0 }, () =>
-    inFolder(async ({ call, put, get }) => {
-      await chmod(await put("fixed", "old"), 0o444);
-      await assert.rejects(call("write", { path: "fixed", content: "new" }), /read-only/);
-      assert.equal(await get("fixed"), "old");
-    }),
-  );
 
   test("waits for an edit of the same file that is under way", () =>
     inFolder(async ({ call, put, get }) => {
