@@ -4,8 +4,9 @@
  *
  * Usage: scripts/build [--outfile FILE]
  */
-import { mkdir } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { mkdir, readFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { GUEST_SOURCES } from "../sandbox/guest/packages.ts";
@@ -14,6 +15,14 @@ import { buildGuestSource } from "../src/platform/bun.ts";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values } = parseArgs({ options: { outfile: { type: "string", default: "dist/xdev" } } });
 const outfile = resolve(root, values.outfile);
+
+/** A digest of everything that goes into the executable: what caches made by another build are told apart by. */
+async function sourceDigest(): Promise<string> {
+  const hash = createHash("sha256");
+  const files = [...new Bun.Glob("{src,sandbox}/**/*.ts").scanSync(root), "bun.lock", "package.json"].sort();
+  for (const file of files) hash.update(`${file}\0`).update(await readFile(join(root, file)));
+  return hash.digest("hex").slice(0, 16);
+}
 
 const start = performance.now();
 const sources: Record<string, string> = {};
@@ -26,8 +35,10 @@ const result = await Bun.build({
   format: "esm",
   minify: true,
   bytecode: true,
+  // Each command reads its own chunks only.
+  splitting: true,
   env: "disable",
-  define: { XDEV_COMPILED: "true" },
+  define: { XDEV_COMPILED: "true", XDEV_BUILD: JSON.stringify(await sourceDigest()) },
   // The bundler of the Deno side.
   external: ["esbuild"],
   plugins: [

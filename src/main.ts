@@ -1,7 +1,10 @@
 /** The entry: parse, dispatch. Each command's code is loaded only if it is the one to run. */
 import { leaveStartFolder } from "./base/start-folder.ts";
 import { type Invocation, parseArguments } from "./cli/args.ts";
+import { beginStartUp, endStartUp } from "./platform/start-up.ts";
 
+beginStartUp();
+setTimeout(endStartUp, 2000).unref();
 leaveStartFolder();
 process.exitCode = await main(parseArguments(process.argv.slice(2)));
 
@@ -14,7 +17,15 @@ async function main(invocation: Invocation): Promise<number> {
         return (await import("./cli/run.ts")).run(invocation, interrupt);
       case "ext-list":
       case "ext-inspect":
-        return (await import("./cli/ext.ts")).ext(invocation);
+        return (await import("./cli/ext.ts")).ext(invocation, interrupt);
+      case "trust":
+      case "trust-list":
+      case "distrust":
+        return (await import("./cli/trust.ts")).trust(invocation, interrupt);
+      case "ext-trace":
+        return (await import("./cli/ext-trace.ts")).extTrace(invocation, interrupt);
+      case "ext-replay":
+        return (await import("./cli/ext-replay.ts")).extReplay(invocation, interrupt);
       case "models":
         return (await import("./cli/models.ts")).models(invocation, interrupt);
     }

@@ -71,6 +71,7 @@ function collectFacts(program: Parsed["program"]): Facts {
         break;
       case "Property":
       case "MethodDefinition":
+      case "PropertyDefinition":
         if (!node.computed && !node.shorthand) facts.keys.add((node.key as Node).start);
         break;
       case "ExpressionStatement":
@@ -115,21 +116,26 @@ function rewriteToken(
     if (hasLookAlike(raw) && !facts.rawChunks.has(start)) edits.replace(start, end, escapeLookAlikes(raw));
   } else if (type === tokTypes.regexp) {
     const { pattern, flags } = token.value as { pattern: string; flags: string };
-    // An escape would show in `.source`. `/import/` counts too: a `/` or `*` may follow it.
-    if (hasLookAlike(pattern) || /import\s*$/.test(pattern)) {
+    // An escape would show in `.source`.
+    if (hasLookAlike(pattern)) {
       edits.replace(start, end, ` new ${declared.regExp()}(${quote(pattern)}, "${flags}")`);
     }
-  } else if (after?.type === tokTypes.parenL || after?.type === tokTypes.backQuote) {
-    if (facts.calledEval.has(start)) {
+  } else if (facts.calledEval.has(start)) {
+    if (after?.type === tokTypes.parenL || after?.type === tokTypes.backQuote) {
       edits.replace(start, end, facts.statements.has(start) ? "void 0,(0,eval)" : "(0,eval)");
-    } else if (raw === "import" || raw === "eval") {
-      if (facts.keys.has(start)) edits.replace(start, end, `"${raw}"`);
-      else if (before) rewriteMember(source, before, token, edits);
-    } else {
-      const escaped = escapeIdentifier(raw);
-      if (escaped !== undefined) edits.replace(start, end, escaped);
     }
+  } else if (raw === "import" || raw === "eval") {
+    if (facts.keys.has(start)) edits.replace(start, end, nameAsText(raw));
+    else if (before) rewriteMember(source, before, token, edits);
+  } else if (type === tokTypes.name || type === tokTypes.privateId) {
+    const escaped = escapeIdentifier(raw);
+    if (escaped !== undefined) edits.replace(start, end, escaped);
   }
+}
+
+/** The name of a property as a string in which nothing looks like what it is. */
+function nameAsText(name: string): string {
+  return name === "import" ? '"i\\x6dport"' : `"${name}"`;
 }
 
 /** `a. import` as `a["import"]`, `a?. eval` as `a?.["eval"]`. SES allows the name right behind the dot. */
@@ -137,7 +143,7 @@ function rewriteMember(source: string, before: ValueToken, token: ValueToken, ed
   const dots = source.slice(before.start, before.end);
   if ((dots !== "." && dots !== "?.") || before.end === token.start) return;
   const name = source.slice(token.start, token.end);
-  const access = `${dots === "?." ? "?." : ""}["${name}"]`;
+  const access = `${dots === "?." ? "?." : ""}[${nameAsText(name)}]`;
   edits.replace(before.start, token.end, onLines(access, source.slice(before.end, token.start)));
 }
 

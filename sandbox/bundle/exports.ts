@@ -54,7 +54,9 @@ function fromExports(map: unknown, subpath: string, kind: ImportKind): string | 
 function target(value: unknown, star: string, conditions: Set<string>, depth = 0): string | undefined {
   if (depth > 20) return undefined;
   if (typeof value === "string") {
-    return value.startsWith("./") ? value.replaceAll("*", () => star) : undefined;
+    // One star, as Node has it: many of them times a long name is a path that fills the memory.
+    if (!value.startsWith("./") || value.split("*").length > 2) return undefined;
+    return value.replace("*", () => star);
   }
   if (Array.isArray(value)) {
     for (const item of value) {

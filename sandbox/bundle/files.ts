@@ -7,12 +7,14 @@
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, realpath, stat } from "node:fs/promises";
 import { extname, relative, sep } from "node:path";
+import { sha256 } from "../../src/base/cache.ts";
 import { systemCode, XdevError } from "../../src/base/errors.ts";
 import { isInside } from "../../src/base/files.ts";
 import type { BundleLoader } from "../../src/platform/index.ts";
 
-export const MAX_FILE_BYTES = 5 * 1024 * 1024;
-export const MAX_TOTAL_BYTES = 20 * 1024 * 1024;
+// Translating and checking takes about a second for each megabyte, and is not interrupted.
+export const MAX_FILE_BYTES = 2 * 1024 * 1024;
+export const MAX_TOTAL_BYTES = 4 * 1024 * 1024;
 export const MAX_FILES = 5000;
 
 export const LOADERS: ReadonlyMap<string, BundleLoader> = new Map<string, BundleLoader>([
@@ -34,14 +36,20 @@ export function refuse(path: string, reason: string, hint?: string): XdevError {
   return new XdevError("bundle-refused", `${path}: ${reason}`, { hint });
 }
 
-/** The canonical form of a path that exists, undefined if nothing is there. Refuses loops and what can't be looked at. */
-export async function existing(path: string): Promise<string | undefined> {
+/**
+ * The canonical form of a path that exists, undefined if nothing is there, which is then noted in `missing`. Refuses loops
+ * and what can't be looked at.
+ */
+export async function existing(path: string, missing?: Set<string>): Promise<string | undefined> {
   if (path.includes("\0")) throw refuse(JSON.stringify(path), "a path can't hold a zero character");
   try {
     return await realpath(path);
   } catch (error) {
     const code = systemCode(error);
-    if (code === "ENOENT" || code === "ENOTDIR") return undefined;
+    if (code === "ENOENT" || code === "ENOTDIR") {
+      missing?.add(path);
+      return undefined;
+    }
     if (code === "ELOOP") throw refuse(path, "a symbolic link that leads to itself");
     throw refuse(path, `can't be looked up (${code ?? "unknown error"})`);
   }
@@ -89,6 +97,10 @@ export function loaderOf(path: string): BundleLoader {
 /** Reads files below one folder, and counts them. One for each bundle. */
 export class Reader {
   readonly root: string;
+  /** The SHA-256 digest of each file that was read, by its path. */
+  readonly digests = new Map<string, string>();
+  /** Paths that were looked for and not found. */
+  readonly missing = new Set<string>();
   #bytes = 0;
   #files = 0;
 
@@ -103,6 +115,7 @@ export class Reader {
     this.#files++;
     if (this.#files > MAX_FILES) throw refuse(path, `more than ${MAX_FILES} files in one extension`);
     const bytes = await readRegular(path);
+    this.digests.set(path, sha256(bytes));
     this.#bytes += bytes.length;
     if (this.#bytes > MAX_TOTAL_BYTES) {
       throw refuse(path, `more than ${MAX_TOTAL_BYTES / 1024 / 1024} MB of source in one extension`);

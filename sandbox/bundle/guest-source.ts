@@ -1,13 +1,5 @@
 /** Our own texts for the compartment: see sandbox/guest/packages.ts. */
 import type { Platform } from "../../src/platform/index.ts";
-import { checkSource } from "../guest/source-check.ts";
-
-/** A CommonJS text as one script whose value is its exports, checked here so that boot need not. */
-export function finishGuestSource(code: string): string {
-  const source = `(()=>{const module={exports:{}};const exports=module.exports;\n${code.trim()}\nreturn module.exports;})()`;
-  checkSource(source);
-  return source;
-}
 
 /** The texts that a bundle needs: the API always, packages if it imports them. */
 export async function guestSourcesFor(

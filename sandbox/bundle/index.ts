@@ -25,6 +25,10 @@ export interface Bundle {
   imports: string[];
   /** Canonical paths of the files that went in, sorted. */
   files: string[];
+  /** Path and SHA-256 digest of everything that was read, package.json files included. */
+  read: [string, string][];
+  /** Paths that were looked for and not found: if one of them appears, the bundle may become another. */
+  missing: string[];
   /** Source map of `source`, JSON text. Lines are exact, columns approximate. */
   map: string;
 }
@@ -52,6 +56,8 @@ export async function bundleExtension(entry: string, link?: Platform["bundle"]):
     source,
     imports: script.imports,
     files: [...session.texts.keys()].sort(),
+    read: [...reader.digests],
+    missing: [...reader.missing],
     map: withLinesInFront(map, script.addedLines),
   };
 }

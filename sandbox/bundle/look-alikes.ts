@@ -3,6 +3,8 @@
  * dynamic import, an HTML comment, a direct eval. And how each is written differently inside a literal with the same value.
  */
 
+import { findImport } from "../guest/source-check.ts";
+
 /** As in SES. A text that none of these finds passes there. */
 const REFUSED_BY_SES = [/(?:<!--|-->)/, /(^|[^.]|\.\.\.)\bimport(\s*(?:\(|\/[/*]))/, /(^|[^.])\beval(\s*\()/];
 
@@ -12,8 +14,8 @@ export function findLookAlike(source: string): number {
   return found.length === 0 ? -1 : Math.min(...found);
 }
 
-/** Somewhat more than SES refuses: what stands in front of the word does not count. */
-const IN_LITERAL = /<!--|-->|import\s*(?:\(|\/[/*])|eval\s*\(/;
+/** Somewhat more than SES and the source check refuse: what stands in front of the word does not count. */
+const IN_LITERAL = /<!--|-->|import(?![\w$])|eval\s*\(/;
 
 export function hasLookAlike(text: string): boolean {
   return IN_LITERAL.test(text);
@@ -26,7 +28,7 @@ export function hasLookAlike(text: string): boolean {
 export function escapeLookAlikes(raw: string): string {
   return (
     raw
-      .replace(/import(?=\s*(?:\(|\/[/*]))/g, "i\\x6dport")
+      .replace(/import(?![\w$])/g, "i\\x6dport")
       .replace(/eval(?=\s*\()/g, "e\\x76al")
       // One after the other: in `<!-->` they share their dashes.
       .replace(/<!--/g, "<\\x21--")
@@ -40,11 +42,10 @@ export function quote(value: string): string {
 }
 
 /**
- * An identifier that ends like `import` or `eval` and that SES would take for it, because it takes `$`, `#` and letters
- * outside of ASCII for the end of a word; undefined for all others. `raw` is as written, the result means the same.
+ * An identifier in which the source check or SES would see the word `import`, or SES `eval`: they take `$`, `#` or letters
+ * outside of ASCII for the end of a word. Undefined for all others. `raw` is as written, the result means the same.
  */
 export function escapeIdentifier(raw: string): string | undefined {
-  const found = /[^\w](import|eval)$/.exec(raw)?.[1];
-  if (found === undefined) return undefined;
-  return raw.slice(0, -found.length) + (found === "import" ? "i\\u006dport" : "e\\u0076al");
+  if (findImport(raw) >= 0 || /[^\w]import$/.test(raw)) return raw.replaceAll("import", "i\\u006dport");
+  return /[^\w]eval$/.test(raw) ? `${raw.slice(0, -4)}e\\u0076al` : undefined;
 }

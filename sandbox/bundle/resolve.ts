@@ -32,8 +32,9 @@ export async function resolveSpecifier(
 ): Promise<Resolution> {
   const quoted = JSON.stringify(specifier);
   if (specifier === "" || specifier.includes("\0")) throw refuse(quoted, "is not a module name");
+  if (specifier.length > MAX_SPECIFIER) throw refuse(quoted.slice(0, 80), "is too long for a module name");
   if (/^\.\.?(?:\/|$)/.test(specifier) || isAbsolute(specifier)) {
-    const path = await probe(joinPaths(dirname(importer), specifier), reader.root);
+    const path = await probe(joinPaths(dirname(importer), specifier), reader);
     if (path !== undefined) return { path };
     throw refuse(quoted, "no such file", "Check the path; its extension may be left out.");
   }
@@ -59,6 +60,9 @@ export async function resolveSpecifier(
   return (await fromNodeModules(specifier, importer, kind, reader)) ?? { external: true };
 }
 
+/** The longest name of a module, in characters. */
+const MAX_SPECIFIER = 1000;
+
 /** The file that an entry means: itself, or a folder's package.json or index. */
 export async function resolveEntry(path: string): Promise<string | undefined> {
   return probe(path, undefined);
@@ -68,7 +72,8 @@ export async function resolveEntry(path: string): Promise<string | undefined> {
  * The canonical file for an absolute path, with the usual extensions and `index` tried. What is there but may not be
  * bundled is refused; undefined if nothing is there.
  */
-async function probe(path: string, root: string | undefined): Promise<string | undefined> {
+async function probe(path: string, reader: Reader | undefined): Promise<string | undefined> {
+  const root = reader?.root;
   // A place outside is refused before its files are looked for: what exists there is none of an extension's business.
   const extension = /\.[^./\\]+$/.exec(path)?.[0] ?? "";
   const names = [path];
@@ -78,7 +83,7 @@ async function probe(path: string, root: string | undefined): Promise<string | u
   if (root !== undefined && !isInside(path, root)) checkPlace(path, root);
 
   for (const name of names) {
-    const canonical = await existing(name);
+    const canonical = await existing(name, reader?.missing);
     if (canonical === undefined) continue;
     if (root !== undefined) checkPlace(canonical, root);
     const what = await kindOf(canonical);
@@ -102,7 +107,7 @@ async function fromNodeModules(
   if (!/^(?:@[\w~.-]+\/)?[\w~-][\w~.-]*$/.test(name) || specifier.includes("\\")) return undefined;
   const subpath = specifier === name ? "." : `.${specifier.slice(name.length)}`;
   for (let folder = dirname(importer); isInside(folder, reader.root); folder = dirname(folder)) {
-    const found = await existing(join(folder, "node_modules", name));
+    const found = await existing(join(folder, "node_modules", name), reader.missing);
     if (found !== undefined && (await kindOf(found)) === "folder") {
       checkPlace(found, reader.root);
       return { path: await packageFile(found, subpath, specifier, kind, reader) };
@@ -132,7 +137,7 @@ async function packageFile(
   const target = joinPaths(folder, wish === "fallback" ? subpath : wish);
   // A package speaks for its own files only.
   if (!isInside(target, folder)) throw refuse(quoted, `leads out of its package ${folder}`);
-  const path = await probe(target, reader.root);
+  const path = await probe(target, reader);
   if (path === undefined) throw refuse(quoted, `the package in ${folder} has no such file`);
   return path;
 }

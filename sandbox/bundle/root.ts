@@ -34,7 +34,7 @@ export async function readPackage(
   folder: string,
   reader: Reader,
 ): Promise<Record<string, unknown> | undefined> {
-  const path = await existing(join(folder, "package.json"));
+  const path = await existing(join(folder, "package.json"), reader.missing);
   if (path === undefined || (await kindOf(path)) !== "file") return undefined;
   const json: unknown = JSON.parse(await reader.read(path));
   return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;

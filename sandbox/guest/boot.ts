@@ -8,10 +8,11 @@
  * - Nothing here awaits, calls or reads a value of the guest except the one function `deliver`, inside `try`.
  */
 import {
+  hidden,
   InitialDate,
   InitialMath,
-  listen,
   natives,
+  onMessage,
   onStrayRejection,
   post,
   queueTask,
@@ -19,6 +20,7 @@ import {
   timers,
 } from "./primordials.ts";
 import "ses";
+import { endStartUp } from "../../src/platform/start-up.ts";
 import type { BootMessage, GuestHost } from "./protocol.ts";
 import { checkSource } from "./source-check.ts";
 
@@ -51,11 +53,18 @@ onStrayRejection((reason) =>
     throw reason;
   }),
 );
+/** How long a worker counts as starting, in ms: the extension loads in it, too. */
+const START_MS = 500;
+
 let deliver: ((frame: unknown) => void) | undefined;
 
-listen("message", (event) => {
-  if (deliver === undefined) deliver = boot(event.data as BootMessage);
-  else guarded(() => deliver?.(event.data));
+let isBooted = false;
+onMessage((data) => {
+  if (isBooted) return guarded(() => deliver?.(data));
+  // Set first: whatever happens while the extension is evaluated, there is no second boot.
+  isBooted = true;
+  deliver = boot(data as BootMessage);
+  timers.setTimeout(endStartUp, START_MS);
 });
 
 function boot(message: BootMessage): (frame: unknown) => void {
@@ -117,6 +126,7 @@ function guarded(run: () => void): void {
 
 /** The globals beyond the language, each reviewed in sandbox/README.md. `Math` and `Date` are those with `random` and `now`. */
 function endowments(): Record<string, unknown> {
+  for (const object of hidden) hardenAll(object);
   return hardenAll({ ...natives, ...timerFunctions(), Math: InitialMath, Date: InitialDate });
 }
 

@@ -6,25 +6,34 @@
  * This is not a wall. The wall is the compartment, whose global object has none of this; what is gone here is what an
  * escape from it would look for first.
  */
+import { beginStartUp } from "../../src/platform/start-up.ts";
+
+beginStartUp();
+
 const scope = globalThis as unknown as Record<string, unknown>;
 
 const bound = <T>(name: string): T => (scope[name] as { bind(self: unknown): unknown }).bind(scope) as T;
 
 export const post = bound<(message: unknown) => void>("postMessage");
-export const listen =
-  bound<(type: string, listener: (event: { data: unknown }) => void) => void>("addEventListener");
-/** Bun reports a rejection that nobody handled here, and ends the worker if nobody listens; Deno as an event. */
-export const onStrayRejection = (listener: (reason: unknown) => void): void => {
-  listenForRejection("unhandledRejection", listener);
-  listen("unhandledrejection", (event) => {
-    const { reason, preventDefault } = event as unknown as { reason: unknown; preventDefault(): void };
-    preventDefault.call(event);
-    listener(reason);
+const addListener = bound<(type: string, listener: (event: Event) => void) => void>("addEventListener");
+const dataOf = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data")?.get as () => unknown;
+const { apply } = Reflect;
+
+/** Calls `listener` with what the host posts. An event that was made in this worker is not the host's. */
+export const onMessage = (listener: (data: unknown) => void): void => {
+  addListener("message", (event) => {
+    if (event.isTrusted === true) listener(apply(dataOf, event, []));
   });
 };
-const listenForRejection = (scope.process as { on(event: string, listener: unknown): void }).on.bind(
-  scope.process,
-);
+
+const listenForRejection = (
+  scope.process as { on(event: string, listener: unknown): void } | undefined
+)?.on.bind(scope.process);
+
+/** Bun reports a rejection that nobody handled here, and ends the worker if nobody listens. */
+export const onStrayRejection = (listener: (reason: unknown) => void): void => {
+  listenForRejection?.("unhandledRejection", listener);
+};
 export const timers = {
   setTimeout: bound<(run: () => void, ms: number) => unknown>("setTimeout"),
   clearTimeout: bound<(timer: unknown) => void>("clearTimeout"),
@@ -35,21 +44,34 @@ export const queueTask = bound<(run: () => void) => void>("queueMicrotask");
 export const InitialDate = Date;
 export const InitialMath = Math;
 
-/** Native classes and functions that the guest gets, hardened, as they are: none of their instances shares anything. */
+/**
+ * Native classes and functions that the guest gets, hardened. What may be one: it computes, its instances share nothing, and
+ * none of its functions does anything to the worker's global when it is called without a `this`. Nothing of the DOM's
+ * events is: see api/events.ts.
+ */
 export const natives: Record<string, unknown> = {};
 for (const name of [
   "URL",
   "URLSearchParams",
   "TextEncoder",
   "TextDecoder",
-  "AbortController",
-  "AbortSignal",
   "structuredClone",
   "atob",
   "btoa",
 ]) {
   natives[name] = scope[name];
 }
+
+// A blob's URL can be loaded as code.
+for (const name of ["createObjectURL", "revokeObjectURL"]) {
+  Reflect.deleteProperty(natives.URL as object, name);
+}
+
+/** What natives hand out although nobody named it: hardened with them. */
+export const hidden: unknown[] = [
+  scope.DOMException,
+  Object.getPrototypeOf(new URLSearchParams("a=b").entries()),
+];
 
 /** Globals of the language itself: SES decides about these. Every other one goes. */
 const LANGUAGE: ReadonlySet<PropertyKey> = new Set([

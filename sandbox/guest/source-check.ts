@@ -1,12 +1,16 @@
 /**
  * The check that every source passes before a compartment evaluates it: the bundle, and whatever the guest hands to
  * `eval` and `Function`. SES 2.3 refuses the text `import(`, but engines know more forms (`import.defer(…)` reaches the
- * real `node:fs`) and will know others. So the rule is about the token: a source that does not parse is refused, and
- * so is one with the keyword `import` anywhere but as the plain name of a property. An engine's new
- * syntax is thereby refused until acorn knows it, and then by the token.
+ * real `node:fs`) and will know others. Two rules, each on its own:
  *
- * What must hold: acorn sees the text as the engine does, that is as a script in strict mode. Where they could differ
- * (HTML comments), SES's own check of the text comes after this one and refuses both readings.
+ * 1. The word `import` does not stand in the text, wherever that is: in code, a string, a regular expression, a
+ *    comment. It may only be a part of a longer word, or follow a single `.` or a `#`, where no engine can take it for
+ *    the keyword. This rule needs no parser, so no parser can be made to see another program than the engine
+ *    does (acorn takes some divisions for regular expressions).
+ * 2. The source parses as a script in strict mode, and no token is the keyword `import` unless it is the plain name of a
+ *    property. An engine's new syntax is thereby refused until acorn knows it.
+ *
+ * The bundler writes what is harmless so that it passes (sandbox/bundle/disguise.ts).
  *
  * Everything used here is captured when the module loads, before any guest runs.
  */
@@ -91,6 +95,12 @@ const STRICT = '"use strict";';
  */
 export function checkSource(source: string): void {
   if (typeof source !== "string") throw new SourceError("Source is not text");
+  const at = findImport(source);
+  if (at >= 0) {
+    throw new SourceError(
+      `The word import is refused in text that is evaluated, even in a string or a comment (at character ${at})`,
+    );
+  }
   const starts: number[] = [];
   const program = parseStrict(source, (token) => {
     if (token.type === IMPORT) starts[starts.length] = token.start;
@@ -103,6 +113,35 @@ export function checkSource(source: string): void {
       throw new SourceError(`The keyword import is refused here (at character ${start - STRICT.length})`);
     }
   }
+}
+
+/**
+ * The position of the first `import` that an engine might take for the keyword, whatever stands around it; -1 if there is
+ * none.
+ */
+export function findImport(source: string): number {
+  for (let at = source.indexOf(WORD); at >= 0; at = source.indexOf(WORD, at + 1)) {
+    const before = source[at - 1];
+    if (isWordPart(before) || isWordPart(source[at + WORD.length]) || before === "#") continue;
+    // `a.import` is a property; `...import` is not.
+    if (before === "." && !(source[at - 2] === "." && source[at - 3] === ".")) continue;
+    return at;
+  }
+  return -1;
+}
+
+const WORD = "import";
+
+/** ASCII only: what else may be part of a word is not left to this list to know. */
+function isWordPart(char: string | undefined): boolean {
+  if (char === undefined) return false;
+  return (
+    (char >= "a" && char <= "z") ||
+    (char >= "A" && char <= "Z") ||
+    (char >= "0" && char <= "9") ||
+    char === "_" ||
+    char === "$"
+  );
 }
 
 function parseStrict(source: string, onToken: (token: Token) => void): Node {

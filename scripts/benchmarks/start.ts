@@ -37,6 +37,7 @@ export interface StartResult {
 
 const APIS: readonly ServerApi[] = ["openai", "anthropic"];
 const WARM_UP = 2;
+const KEY = "XDEV_BENCH_KEY";
 const ANSWER = "Both commands ran: one, two. That is all there was to do.";
 
 /** The commands leave a trace in the folder, so a run that skipped one is found out. */
@@ -127,7 +128,8 @@ async function makePlace(
         {
           baseUrl: api === "openai" ? `${url}/v1` : url,
           api: api === "openai" ? "openai-completions" : "anthropic-messages",
-          apiKey: "key",
+          // As the manuals of both advise: the key itself is in the environment.
+          apiKey: `\${${KEY}}`,
           models: [{ id: "test-model" }],
         },
       ]),
@@ -139,6 +141,7 @@ async function makePlace(
   return {
     env: {
       ...quietEnvironment(home, python.searchPath),
+      [KEY]: "a-key-for-the-benchmark",
       PI_CODING_AGENT_DIR: agent,
       PI_OFFLINE: "1",
       PI_TELEMETRY: "0",

@@ -1,43 +1,57 @@
-/** Texts that extensions queue for the running turn (extension-protocol.md §6), also before there is an agent. */
+/**
+ * What extensions queue for a run (extension-protocol.md §6, wire-notes.md), also before there is an agent: `steer` for the
+ * next step, `followUp` for a run after this one, `aside` as a note beside the next request.
+ */
 import type { Agent } from "@earendil-works/pi-agent-core";
 import { log } from "../base/log.ts";
+import type { AsideMessage } from "./messages.ts";
 
 type Target = Pick<Agent, "steer" | "followUp">;
 
 export interface MessageQueue {
   /** From here on texts reach the agent; those that came before do now. */
   connect(agent: Target): void;
-  /** What an `action` frame asks for. */
-  action(extension: string, action: string, text: string): void;
+  /** Queues a text; `action` is `steer`, `followUp` or `aside`. */
+  add(extension: string, action: QueueAction, text: string): void;
+  /** The notes that have not been told yet; they are taken. */
+  takeAsides(): AsideMessage[];
 }
 
-/** How many texts are kept before there is an agent. */
-const EARLY_LIMIT = 100;
+export const QUEUE_ACTIONS = ["steer", "followUp", "aside"] as const;
+export type QueueAction = (typeof QUEUE_ACTIONS)[number];
+
+/** How many texts one extension may queue in a run: a flood must not keep it going for good. */
+const LIMIT = 100;
 
 export function createMessageQueue(): MessageQueue {
   let agent: Target | undefined;
+  let asides: AsideMessage[] = [];
   const early: ((target: Target) => void)[] = [];
+  const counts = new Map<string, number>();
+
   return {
     connect(target) {
       agent = target;
       for (const deliver of early.splice(0)) deliver(target);
     },
-    action(extension, action, text) {
-      const message = { role: "user" as const, content: text, timestamp: Date.now() };
-      const deliver = (target: Target): void => {
-        if (action === "followUp") target.followUp(message);
-        else target.steer(message);
-      };
-      // `aside` is routed as `steer` (§6).
-      if (action !== "steer" && action !== "followUp" && action !== "aside") {
-        log.warn(`extension ${extension} asks for ${action.slice(0, 40)}, which this version does not do`);
-      } else if (text.trim() === "") {
-        log.debug(`extension ${extension} asks for ${action} without a text`);
-      } else if (agent) {
-        deliver(agent);
-      } else if (early.length < EARLY_LIMIT) {
-        early.push(deliver);
+    add(extension, action, text) {
+      if (text.trim() === "") return log.debug(`extension ${extension} asks for ${action} without a text`);
+      const count = (counts.get(extension) ?? 0) + 1;
+      counts.set(extension, count);
+      if (count > LIMIT) {
+        if (count === LIMIT + 1) log.warn(`extension ${extension} queues too much; what follows is dropped`);
+        return;
       }
+      const timestamp = Date.now();
+      if (action === "aside") return void asides.push({ role: "aside", extension, text, timestamp });
+      const deliver = (target: Target): void => target[action]({ role: "user", content: text, timestamp });
+      if (agent) deliver(agent);
+      else early.push(deliver);
+    },
+    takeAsides() {
+      const taken = asides;
+      asides = [];
+      return taken;
     },
   };
 }

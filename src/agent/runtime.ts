@@ -2,10 +2,17 @@
  * The agent of one run: pi-agent-core's loop with our tools, and the interceptor chain around every tool call.
  * Sibling calls of one message are checked in order and then run in parallel; that is the loop's own way.
  */
-import { Agent, type AgentTool, type StreamFn, type ThinkingLevel } from "@earendil-works/pi-agent-core";
+import {
+  Agent,
+  type AgentMessage,
+  type AgentTool,
+  type StreamFn,
+  type ThinkingLevel,
+} from "@earendil-works/pi-agent-core";
 import { validateToolArguments } from "@earendil-works/pi-ai/utils/validation";
 import { decideToolCall, type Interceptor, patchToolResult } from "../extensions/chain.ts";
 import type { Content } from "../extensions/frame.ts";
+import { toModelMessages } from "./messages.ts";
 
 export interface AgentOptions {
   model: Agent["state"]["model"];
@@ -14,6 +21,8 @@ export interface AgentOptions {
   thinking: ThinkingLevel;
   tools: readonly AgentTool<object, unknown>[];
   interceptors: () => readonly Interceptor[];
+  /** Notes for the model that join the next request of the run, if there is one. */
+  takeAsides: () => AgentMessage[];
   /** The run ends after this many turns; undefined for no limit. */
   maxTurns?: number;
 }
@@ -35,6 +44,11 @@ export function createAgent(options: AgentOptions): AgentRun {
       tools: [...options.tools],
     },
     streamFn: options.stream,
+    convertToLlm: toModelMessages,
+    prepareNextTurn: () => {
+      const messages = options.takeAsides();
+      return messages.length > 0 ? { messages } : undefined;
+    },
     // Requests say who we are and nothing about whose library this is built on.
     identity: { attribution: null },
 

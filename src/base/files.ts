@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { constants, rmSync } from "node:fs";
 import { type FileHandle, mkdir, open, readlink, realpath, rename, stat, unlink } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
@@ -59,6 +60,7 @@ export async function writeFileAtomic(
   });
   const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
   let handle: FileHandle | undefined;
+  unfinished(temporary, true);
   try {
     handle = await open(temporary, "wx", options.mode ?? 0o666);
     if (old) await handle.chmod(old.mode & 0o7777);
@@ -71,5 +73,41 @@ export async function writeFileAtomic(
     await handle?.close().catch(() => {});
     await unlink(temporary).catch(() => {});
     throw error;
+  } finally {
+    unfinished(temporary, false);
   }
+}
+
+/**
+ * The bytes of a small file. Throws an error that says so for anything but a regular file (a FIFO would never end, a device
+ * never be full) and for one of more than `limit` bytes.
+ */
+export async function readSmallFile(path: string, limit: number): Promise<Buffer> {
+  const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+  try {
+    const info = await file.stat();
+    if (!info.isFile()) throw new Error("it is not a regular file");
+    if (info.size > limit) throw new Error(`it is larger than ${limit} bytes`);
+    // One byte more shows a file that grew, or one of /proc, whose size is 0.
+    const buffer = Buffer.alloc(Math.max(info.size, 4096) + 1);
+    const { bytesRead } = await file.read(buffer, 0, buffer.length, 0);
+    if (bytesRead === buffer.length) throw new Error("it changed while it was read");
+    return buffer.subarray(0, bytesRead);
+  } finally {
+    await file.close();
+  }
+}
+
+const temporaries = new Set<string>();
+
+/** Keeps account of temporary files, so that an exit in the middle of a write leaves none. */
+function unfinished(path: string, isNow: boolean): void {
+  if (temporaries.size === 0 && isNow) process.on("exit", removeUnfinished);
+  if (isNow) temporaries.add(path);
+  else temporaries.delete(path);
+  if (temporaries.size === 0) process.off("exit", removeUnfinished);
+}
+
+function removeUnfinished(): void {
+  for (const path of temporaries) rmSync(path, { force: true });
 }

@@ -1,3 +1,4 @@
+import { print } from "./output.ts";
 import { stripControls } from "./text.ts";
 
 type Level = "debug" | "info" | "warn" | "error";
@@ -7,7 +8,10 @@ let verbose = false;
 
 /** Values that must never be printed (keys, tokens). Shorter than 6 characters is ignored: it would hide plain words. */
 export function addSecret(value: string | undefined): void {
-  if (value && value.length >= 6) secrets.add(value);
+  if (!value || value.length < 6) return;
+  secrets.add(value);
+  // As it stands in JSON.
+  secrets.add(JSON.stringify(value).slice(1, -1));
 }
 
 /** `text` with each known secret replaced by `[secret]`. Everything that is printed or stored as an error goes through it. */
@@ -25,9 +29,7 @@ export function setVerbose(on: boolean): void {
 function write(level: Level, message: string): void {
   if ((level === "debug" || level === "info") && !verbose) return;
   const text = stripControls(redact(message)).trimEnd();
-  process.stderr.write(
-    level === "warn" || level === "error" ? `xdev: ${text}\n` : `xdev [${level}] ${text}\n`,
-  );
+  print("stderr", level === "warn" || level === "error" ? `xdev: ${text}\n` : `xdev [${level}] ${text}\n`);
 }
 
 /** The one logger. Lines go to standard error, redacted, with control characters made harmless. */

@@ -1,5 +1,5 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
+import type { StartProgram } from "../platform/program.ts";
 
 /** Groups that are alive; the exit handler kills what is left, so that no path out of the program leaves one behind. */
 const groups = new Set<number>();
@@ -8,39 +8,28 @@ let exitHandler = false;
 /** How long a group has between SIGTERM and SIGKILL, in ms (wire-notes.md). */
 export const KILL_GRACE_MS = 200;
 
-export interface StartOptions {
-  cwd: string;
-  env: Record<string, string>;
+/**
+ * Gives the one function that starts programs: in a process group of its own, with piped standard streams. End each with
+ * `killGroup`; a group still alive when this program exits is killed then.
+ */
+export async function programStarter(): Promise<StartProgram> {
+  const { loadPlatform } = await import("../platform/index.ts");
+  const start = await (await loadPlatform()).startProgram();
+  return (file, args, options) => {
+    const program = start(file, args, options);
+    if (program.pid !== undefined) keepAccount(program.pid);
+    return program;
+  };
 }
 
-/**
- * Starts a program in a process group of its own with piped standard streams: the one way to start a process.
- * A failure to start arrives as the child's `error` event. End it with `killGroup`; a group still alive when
- * this program exits is killed then.
- */
-export function startProcess(
-  file: string,
-  args: readonly string[],
-  options: StartOptions,
-): ChildProcessWithoutNullStreams {
-  const child = spawn(file, args, {
-    cwd: options.cwd,
-    env: options.env,
-    detached: true,
-    stdio: ["pipe", "pipe", "pipe"],
-    windowsHide: true,
-  });
-  const pid = child.pid;
-  if (pid !== undefined) {
-    if (!exitHandler) {
-      exitHandler = true;
-      process.on("exit", () => {
-        for (const group of groups) signalGroup(group, "SIGKILL");
-      });
-    }
-    groups.add(pid);
+function keepAccount(group: number): void {
+  if (!exitHandler) {
+    exitHandler = true;
+    process.on("exit", () => {
+      for (const each of groups) signalGroup(each, "SIGKILL");
+    });
   }
-  return child;
+  groups.add(group);
 }
 
 /** Sends a signal to a whole group; false if nothing of it is alive. */

@@ -15,6 +15,11 @@ export function stripControls(text: string): string {
 const ESCAPE_SEQUENCES =
   /(?:\u001b[\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\u0007\u001b\u009c\n]*(?:\u0007|\u001b\\|\u009c)?|(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]?|\u001b[ -/]*[0-~]?/g;
 
+/** A text from outside as a part of one line: no control characters, no line ends. */
+export function oneLine(text: string): string {
+  return stripControls(text).replace(/[\n\t\u2028\u2029]+/g, " ");
+}
+
 /** Shortens to at most `limit` UTF-16 units, with an ellipsis where something was cut; never splits a surrogate pair. */
 export function ellipsis(text: string, limit: number): string {
   if (text.length <= limit) return text;

@@ -4,6 +4,8 @@
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { VERSION } from "../base/version.ts";
+import { didYouMean } from "../config/suggest.ts";
+import { HOOK_EVENTS, type HookEvent, isHookEvent } from "../hooks/events.ts";
 
 export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 
@@ -26,6 +28,8 @@ export interface RunOptions extends CommonOptions {
   extensions: string[];
   /** False for `--no-extensions`: only those of `-e` are loaded. */
   discover: boolean;
+  /** Of `--hook`, in the order given. */
+  hooks: { event: HookEvent; command: string }[];
 }
 
 export type Invocation =
@@ -36,7 +40,14 @@ export type Invocation =
       options: CommonOptions & Pick<RunOptions, "extensions" | "discover">;
     }
   | { command: "ext-inspect"; path: string; json: boolean; options: CommonOptions }
+  /** An empty prompt and no files: nothing is asked. */
+  | { command: "ext-trace"; extension: string; prompt: string; files: string[]; options: RunOptions }
+  | { command: "ext-replay"; file: string; against: string; json: boolean; options: CommonOptions }
   | { command: "models"; json: boolean; options: CommonOptions }
+  /** `folder` is as the user wrote it. */
+  | { command: "trust"; folder?: string; yes: boolean; options: CommonOptions }
+  | { command: "trust-list"; json: boolean; options: CommonOptions }
+  | { command: "distrust"; folder?: string; options: CommonOptions }
   /** Nothing to run: help, the version, or a wrong use. `status` is 0 or 2; what is to say has been said. */
   | { command: "none"; status: number };
 
@@ -89,7 +100,8 @@ function define(found: (invocation: Invocation) => void): Command {
     .option("--tools <names>", "only these tools, separated by commas", nameList)
     .option("--no-tools", "no tools at all")
     .option("-e, --extension <path>", "load an extension as well; again and again", collect, [])
-    .option("--no-extensions", "load no extension of the data dir");
+    .option("--no-extensions", "load no extension of the data dir")
+    .option("--hook <event=command>", "run a shell command on an event; again and again", hook, []);
   program.optionsGroup("Files:");
   program.option("--data-dir <dir>", "settings and extensions (XDEV_DATA_DIR; default ~/.xdev/agent)");
   program.optionsGroup("Help:");
@@ -103,7 +115,7 @@ function define(found: (invocation: Invocation) => void): Command {
 
   const ext = program
     .command("ext")
-    .description("list and inspect extensions")
+    .description("list, inspect, trace and replay extensions")
     .helpCommand("help [command]", "print the help of a command")
     .exitOverride();
   ext.action(() => ext.help({ error: true }));
@@ -131,14 +143,71 @@ function define(found: (invocation: Invocation) => void): Command {
     .action((path: string, options: Record<string, unknown>) =>
       found({ command: "ext-inspect", path, json: options.json === true, options: commonOptions(options) }),
     );
+  common(
+    ext
+      .command("trace")
+      .description("print what passes between xdev and an extension, one JSON object a line"),
+  )
+    .argument("<extension>", "its name in the data dir, or its path")
+    .argument("[prompt...]", "make a run with it, and no other; without one it is only loaded and greeted")
+    .option("--model <provider/id>", "the model of the run; replay:FILE plays a script instead")
+    .addHelpText("after", TRACE_EXAMPLES)
+    .action((extension: string, words: string[], given: Record<string, unknown>) => {
+      const options = runOptions({ ...given, mode: "text", extension: [], extensions: false, hook: [] });
+      found({ command: "ext-trace", extension, ...splitWords(words), options });
+    });
+  common(
+    ext
+      .command("replay")
+      .description("send a recorded trace to an extension, and show where its answers differ"),
+  )
+    .argument("<file>", "what `xdev ext trace` printed")
+    .requiredOption("--against <path>", "the extension, by its path or its name in the data dir")
+    .option("--json", "print JSON")
+    .addHelpText(
+      "after",
+      "\nExample:\n  xdev ext replay trace.ndjson --against ./deny-rm.py\n\nExit status: 0 no difference, 1 differences, 2 the file is no trace.",
+    )
+    .action((file: string, options: Record<string, unknown>) => {
+      const { against, json } = options as { against: string; json?: boolean };
+      found({ command: "ext-replay", file, against, json: json === true, options: commonOptions(options) });
+    });
   common(program.command("models").description("which models are usable, and why the others are not"))
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  xdev models --json")
     .action((options: Record<string, unknown>) =>
       found({ command: "models", json: options.json === true, options: commonOptions(options) }),
     );
+  common(program.command("trust"))
+    .description("look at the hooks, extensions and settings that a repository brings, and let them run")
+    .argument("[dir]", "the repository, or a folder in it; default: the current folder")
+    .option("-y, --yes", "trust without asking")
+    .option("--list", "print what is trusted instead")
+    .option("--json", "with --list: print JSON")
+    .addHelpText("after", TRUST_HELP)
+    .action((folder: string | undefined, options: Record<string, unknown>, command: Command) => {
+      const { list, json, yes } = options;
+      if (list && (folder !== undefined || yes)) command.error("error: --list takes no folder and no --yes");
+      if (json && !list) command.error("error: --json goes with --list");
+      if (list) found({ command: "trust-list", json: json === true, options: commonOptions(options) });
+      else found({ command: "trust", folder, yes: yes === true, options: commonOptions(options) });
+    });
+  common(program.command("distrust"))
+    .description("withhold again what a repository brings")
+    .argument("[dir]", "the repository, or a folder in it; default: the current folder")
+    .action((folder: string | undefined, options: Record<string, unknown>) =>
+      found({ command: "distrust", folder, options: commonOptions(options) }),
+    );
   return program;
 }
+
+const TRUST_HELP = `
+Trust is in the files as they were shown: when one of them changes, it is asked for again. What they run or
+read elsewhere in the repository is not looked at.
+
+Examples:
+  xdev trust                  show what .xdev brings, and ask
+  xdev trust --list --json    what is trusted`;
 
 const EXAMPLES = `
 Examples:
@@ -149,6 +218,11 @@ Examples:
   xdev -p "say hello" --model replay:demo.yml   with a script in the place of a model
 
 Exit status: 0 done, 1 the run failed, 2 wrong use or no model, 130 interrupted.`;
+
+const TRACE_EXAMPLES = `
+Examples:
+  xdev ext trace ./deny-rm.py                                what it is asked and answers when a session starts
+  xdev ext trace deny-rm --model replay:demo.yml -- go       the same for a run; the answer goes to standard error`;
 
 function common(command: Command): Command {
   return command
@@ -178,6 +252,7 @@ function runOptions(options: Record<string, unknown>): RunOptions {
     tools: given.tools === false ? [] : Array.isArray(given.tools) ? given.tools : undefined,
     extensions: given.extension,
     discover: (options.extensions as boolean | undefined) !== false,
+    hooks: options.hook as RunOptions["hooks"],
   };
 }
 
@@ -198,6 +273,17 @@ function nameList(text: string): string[] {
   const names = text.split(",").map((name) => name.trim());
   if (names.every((name) => name !== "")) return names;
   throw new InvalidArgumentError("It takes names separated by commas.");
+}
+
+function hook(text: string, previous: RunOptions["hooks"]): RunOptions["hooks"] {
+  const [event = ""] = text.split("=", 1);
+  const command = text.slice(event.length + 1);
+  if (!isHookEvent(event)) {
+    const known = didYouMean(event, HOOK_EVENTS) || ` There are: ${HOOK_EVENTS.join(", ")}.`;
+    throw new InvalidArgumentError(`There is no event "${event}".${known}`);
+  }
+  if (command.trim() === "") throw new InvalidArgumentError("It takes an event, = and a shell command.");
+  return [...previous, { event, command }];
 }
 
 function collect(value: string, previous: string[]): string[] {

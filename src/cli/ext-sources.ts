@@ -1,19 +1,28 @@
+import { join } from "node:path";
 import { resolvePath } from "../base/files.ts";
-import { discoverExtensions, type ExtensionSource, identifyExtensions } from "../extensions/discovery.ts";
+import {
+  discoverExtensions,
+  discoverFolder,
+  type ExtensionSource,
+  identifyExtensions,
+} from "../extensions/discovery.ts";
+import type { TrustedWorkspace } from "./workspace.ts";
 
 /**
- * What a session loads: the data dir's extensions, then those of `-e` in the order given, each path once. Throws
- * `XdevError` with code `not-an-extension` for a path of `-e` that cannot be loaded.
+ * What a session loads: the data dir's extensions, a trusted workspace's, then those of `-e` in the order given, each path
+ * once. Throws `XdevError` with code `not-an-extension` for a path of `-e` that cannot be loaded.
  */
 export async function extensionSources(
   options: { extensions: readonly string[]; discover: boolean },
   dataDir: string,
   cwd: string,
+  workspace?: TrustedWorkspace,
 ): Promise<ExtensionSource[]> {
-  const [found, named] = await Promise.all([
+  const [found, brought, named] = await Promise.all([
     options.discover ? discoverExtensions(dataDir) : [],
+    options.discover && workspace ? discoverFolder(join(workspace.folder, "extensions")) : [],
     Promise.all(options.extensions.map((path) => identifyExtensions(resolvePath(path, cwd)))),
   ]);
   const seen = new Set<string>();
-  return [...found, ...named.flat()].filter(({ path }) => !seen.has(path) && seen.add(path));
+  return [...found, ...brought, ...named.flat()].filter(({ path }) => !seen.has(path) && seen.add(path));
 }

@@ -1,19 +1,21 @@
 /** `xdev ext list` and `xdev ext inspect PATH`: loads extensions as a session would and prints what they register. */
 
-import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
+import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
-import { stripControls } from "../base/text.ts";
+import { oneLine } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
-import { type ExtensionSource, identifyExtensions } from "../extensions/discovery.ts";
 import type { Extension } from "../extensions/extension.ts";
+import { ExtensionLogs } from "../extensions/log-file.ts";
 import { ExtensionManager } from "../extensions/manager.ts";
 import { processToolName, workerToolName } from "../extensions/names.ts";
 import type { Invocation } from "./args.ts";
 import { extensionSources } from "./ext-sources.ts";
-import { EXIT } from "./process-guard.ts";
+import { extensionAt } from "./one-extension.ts";
+import { EXIT, rejectOnAbort } from "./process-guard.ts";
+import { trustedWorkspace } from "./workspace.ts";
 
 /** What `inspect --json` prints, and an element of what `list --json` prints. Lists hold names, sorted. */
 export interface Inspection {
@@ -35,6 +37,7 @@ export interface Inspection {
 /** Gives the exit status: 1 if the inspected extension did not load. */
 export async function ext(
   invocation: Extract<Invocation, { command: "ext-list" | "ext-inspect" }>,
+  interrupt: AbortSignal,
 ): Promise<number> {
   const { options } = invocation;
   setVerbose(options.verbose === true);
@@ -42,40 +45,42 @@ export async function ext(
   const settings = await loadSettings(dataDir);
   const sources =
     invocation.command === "ext-inspect"
-      ? [await onlyExtension(invocation.path)]
-      : await extensionSources(invocation.options, dataDir, startFolder());
-  const manager = await ExtensionManager.load({
+      ? [await extensionAt(invocation.path)]
+      : await extensionSources(
+          invocation.options,
+          dataDir,
+          startFolder(),
+          await trustedWorkspace(resolvePath(options.cwd ?? ".", startFolder()), dataDir),
+        );
+  const logs = new ExtensionLogs(dataDir);
+  const load = ExtensionManager.load({
     sources,
     settings: settings.extensionHost,
     env: process.env,
-    reservedTools: [],
+    dataDir,
     host: {
       notice: (text) => log.debug(text),
       notify: (name, message) => log.debug(`extension ${name} says: ${message}`),
       action: (name, frame) => log.debug(`extension ${name} asks for ${frame.action}`),
+      log: (name, level, text) => logs.write(name, level, text),
     },
   });
+  // What has started ends with the program if the user does not want to wait.
+  const manager = await Promise.race([load, rejectOnAbort(interrupt)]);
   const inspections = manager.extensions.map(inspect);
   await manager.stop();
+  await logs.close();
 
   const isList = invocation.command === "ext-list";
   if (invocation.json) {
-    process.stdout.write(`${JSON.stringify(isList ? inspections : inspections[0], null, 2)}\n`);
+    print("stdout", `${JSON.stringify(isList ? inspections : inspections[0], null, 2)}\n`);
   } else if (isList && inspections.length === 0) {
-    process.stdout.write(`no extensions: put one into ${dataDir}/extensions, or name one with -e PATH\n`);
+    print("stdout", `no extensions: put one into ${dataDir}/extensions, or name one with -e PATH\n`);
   } else {
-    process.stdout.write(inspections.map(isList ? line : page).join(""));
+    print("stdout", inspections.map(isList ? line : page).join(""));
   }
   const failed = inspections.some(({ error }) => error !== undefined);
   return failed && !isList ? EXIT.failed : EXIT.done;
-}
-
-async function onlyExtension(path: string): Promise<ExtensionSource> {
-  const found = await identifyExtensions(resolvePath(path, startFolder()));
-  if (found.length === 1) return found[0]!;
-  throw new XdevError("not-an-extension", `${path} has ${found.length} extensions`, {
-    hint: `inspect one of them: ${found.map((source) => source.path).join(", ")}`,
-  });
 }
 
 function inspect(extension: Extension): Inspection {
@@ -83,8 +88,8 @@ function inspect(extension: Extension): Inspection {
   const toolName = (name: string) =>
     extension.kind === "process" ? processToolName(extension.name, name) : workerToolName(name);
   const rendererName = (renderer: Record<string, unknown>) =>
-    String(renderer.name ?? renderer.tool ?? renderer.type ?? "renderer");
-  const names = (list: readonly string[] | undefined) => [...new Set(list)].map(stripControls).sort();
+    String(renderer.tool ?? renderer.name ?? renderer.kind ?? renderer.type ?? "renderer");
+  const names = (list: readonly string[] | undefined) => [...new Set(list)].map(oneLine).sort();
   return {
     name: extension.name,
     path: extension.path,
@@ -104,7 +109,7 @@ function inspect(extension: Extension): Inspection {
 
 function line({ name, kind, state, error, tools, commands, path }: Inspection): string {
   const what = error ?? `${count(tools.length, "tool")}, ${count(commands.length, "command")}`;
-  return `${name}  ${kind}  ${state}  ${what}  ${path}\n`;
+  return `${name}  ${kind}  ${state}  ${oneLine(what)}  ${oneLine(path)}\n`;
 }
 
 function count(number: number, noun: string): string {
@@ -113,8 +118,8 @@ function count(number: number, noun: string): string {
 
 function page(inspection: Inspection): string {
   const { name, path, kind, state, error, ...lists } = inspection;
-  const rows = [`${name}  ${kind}  ${state}`, `  path: ${path}`];
-  if (error !== undefined) rows.push(`  error: it ${error}`);
+  const rows = [`${name}  ${kind}  ${state}`, `  path: ${oneLine(path)}`];
+  if (error !== undefined) rows.push(`  error: it ${oneLine(error)}`);
   for (const [title, names] of Object.entries(lists)) {
     if (names.length > 0) rows.push(`  ${title}: ${names.join(", ")}`);
   }

@@ -1,5 +1,6 @@
 /** `xdev models`: what is usable, and why the rest is not. */
 import { setVerbose } from "../base/log.ts";
+import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
@@ -15,7 +16,7 @@ export async function models(
   setVerbose(options.verbose === true);
   const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const listing = await listModels({ dataDir, cwd: startFolder(), env: process.env, signal: interrupt });
-  process.stdout.write(json ? `${JSON.stringify(listing, null, 2)}\n` : page(listing.providers));
+  print("stdout", json ? `${JSON.stringify(listing, null, 2)}\n` : page(listing.providers));
   return EXIT.done;
 }
 

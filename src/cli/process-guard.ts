@@ -4,6 +4,7 @@
  */
 import { errorText, XdevError } from "../base/errors.ts";
 import { log, redact } from "../base/log.ts";
+import { flushOutput, onReaderGone, print } from "../base/output.ts";
 import { stripControls } from "../base/text.ts";
 
 /** Exit statuses of the command line. */
@@ -16,6 +17,7 @@ const USAGE_CODES = new Set([
   "unknown-model",
   "bad-models-file",
   "bad-replay-file",
+  "bad-trace",
   "bad-settings",
   "bad-attachment",
   "not-an-extension",
@@ -35,8 +37,7 @@ export async function guardProcess(command: (interrupt: AbortSignal) => Promise<
   process.on("SIGTERM", onSignal(EXIT.terminated));
   process.on("SIGHUP", onSignal(EXIT.hangup));
   // `xdev … | head`: the reader is gone, so there is nobody to work for.
-  process.stdout.on("error", () => interrupt.abort(EXIT.failed));
-  process.stderr.on("error", () => {});
+  onReaderGone(() => interrupt.abort(EXIT.failed));
   process.on("unhandledRejection", (reason) => {
     log.error(`internal error: ${errorText(reason)}`);
     interrupt.abort(EXIT.failed);
@@ -49,21 +50,21 @@ export async function guardProcess(command: (interrupt: AbortSignal) => Promise<
     status = interrupt.signal.aborted ? EXIT.interrupted : report(error);
   }
   if (interrupt.signal.aborted) status = interrupt.signal.reason as number;
-  await flush(process.stdout);
-  await flush(process.stderr);
+  await flushOutput();
   process.exit(status);
+}
+
+/** Rejects when the user interrupts: `guardProcess` gives the exit status. */
+export function rejectOnAbort(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const abort = () => reject(new XdevError("aborted", "interrupted"));
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
+  });
 }
 
 function report(error: unknown): number {
   const hint = error instanceof XdevError && error.hint ? `\n  ${error.hint.replaceAll("\n", "\n  ")}` : "";
-  process.stderr.write(`xdev: ${stripControls(redact(errorText(error) + hint))}\n`);
+  print("stderr", `xdev: ${stripControls(redact(errorText(error) + hint))}\n`);
   return error instanceof XdevError && USAGE_CODES.has(error.code) ? EXIT.usage : EXIT.failed;
-}
-
-function flush(stream: NodeJS.WriteStream): Promise<void> {
-  return new Promise((resolve) => {
-    if (stream.destroyed || stream.writableEnded) return resolve();
-    stream.once("error", () => resolve());
-    stream.write("", () => resolve());
-  });
 }

@@ -1,29 +1,49 @@
 /** `xdev -p "…"`: one prompt, one run, in print or json mode. */
 import { realpath, stat } from "node:fs/promises";
 import type { AgentTool } from "@earendil-works/pi-agent-core";
-import { createMessageQueue, type MessageQueue } from "../agent/message-queue.ts";
+import { createMessageQueue, type MessageQueue, QUEUE_ACTIONS } from "../agent/message-queue.ts";
+import { ToolSet } from "../agent/tool-set.ts";
 import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
 import { scratchFolder } from "../base/scratch.ts";
 import { startFolder } from "../base/start-folder.ts";
+import { stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
-import type { ExtensionManager } from "../extensions/manager.ts";
+import type { ExtensionSource } from "../extensions/discovery.ts";
+import { ExtensionLogs } from "../extensions/log-file.ts";
+import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
 import { createJsonMode } from "../modes/json.ts";
 import type { Mode } from "../modes/mode.ts";
 import { createPrintMode } from "../modes/print.ts";
+import { MemoryEntries } from "../session/entries.ts";
 import type { Invocation } from "./args.ts";
+import { extensionStatus } from "./ext-status.ts";
 import { commandOf, runCommand } from "./extension-command.ts";
-import { EXIT } from "./process-guard.ts";
+import { loadHooksBus, tellHooks } from "./hooks.ts";
+import { EXIT, rejectOnAbort } from "./process-guard.ts";
 import { readPrompt } from "./prompt-input.ts";
+import { type TrustedWorkspace, trustedWorkspace } from "./workspace.ts";
 
 type RunInvocation = Extract<Invocation, { command: "run" }>;
+
+/** What another command changes of a run (`xdev ext trace`). */
+export interface RunExtras {
+  /** These extensions, whatever the options say. */
+  sources?: readonly ExtensionSource[];
+  wrapChannel?: ManagerOptions["wrapChannel"];
+  /** Where the answer of print mode goes. */
+  answer?: "stdout" | "stderr";
+  /** Called before anything is asked; what it throws ends the run. */
+  onLoaded?: (manager: ExtensionManager) => void;
+}
 
 /** Runs the prompt and gives the exit status. Throws `XdevError` for what the user has to correct first. */
 export async function run(
   { prompt, files, options }: RunInvocation,
   interrupt: AbortSignal,
+  extras: RunExtras = {},
 ): Promise<number> {
   setVerbose(options.verbose === true);
   const cwd = await workingDirectory(options.cwd);
@@ -31,6 +51,44 @@ export async function run(
   const settings = await loadSettings(dataDir);
 
   // Everything that the first request needs, at once: the slowest decides.
+  let renderers: Awaited<ReturnType<ExtensionManager["renderers"]>>;
+  const mode: Mode =
+    options.mode === "json"
+      ? createJsonMode()
+      : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) });
+  const queue = createMessageQueue();
+  const sessionId = crypto.randomUUID();
+  const state: RunState = {
+    session: { cwd, sessionId, model: null },
+    entries: new MemoryEntries(),
+    logs: new ExtensionLogs(dataDir),
+    tools: undefined,
+  };
+  const workspace = trustedWorkspace(cwd, dataDir);
+  workspace.catch(() => {});
+  const started = Promise.withResolvers<void>();
+  const extensions = loadExtensions(
+    options,
+    dataDir,
+    settings,
+    mode,
+    queue,
+    state,
+    workspace,
+    started.resolve,
+    extras,
+  );
+  extensions.catch(() => started.resolve());
+  // Extensions need the longest and load beside us: nothing else may keep them from their start.
+  await started.promise;
+  const hooks = workspace.then((trusted) =>
+    loadHooksBus(
+      { dataDir, setting: settings.hooks, options: options.hooks, startFolder: startFolder() },
+      trusted,
+      { cwd, sessionId, env: process.env, notice: (text) => mode.notice(text) },
+    ),
+  );
+  hooks.catch(() => {});
   const abandoned = new AbortController();
   const model = import("../models/index.ts").then(({ resolveModel }) =>
     resolveModel({
@@ -44,10 +102,6 @@ export async function run(
   model.catch(() => {});
   // Its SDK loads while extensions shake hands.
   void model.then((resolved) => resolved.preload()).catch(() => {});
-  const mode: Mode = options.mode === "json" ? createJsonMode() : createPrintMode();
-  const queue = createMessageQueue();
-  const extensions = loadExtensions(options, dataDir, settings, mode, queue);
-  extensions.catch(() => {});
   const parts = Promise.all([
     import("../agent/runtime.ts"),
     import("../agent/prompt.ts"),
@@ -58,36 +112,54 @@ export async function run(
   // Whatever is wrong is told at once: an extension may take its time. Those that have started end with the program.
   const first = <T>(work: Promise<T>) => Promise.race([work, rejectOnAbort(interrupt)]);
   const [runtime, { systemPrompt }, instructions, builtins, input] = await first(parts);
+  const bus = await first(hooks);
   const mayBeCommand = input.text.startsWith("/");
   const manager = await first(
     mayBeCommand ? extensions : Promise.all([extensions, model]).then(([loaded]) => loaded),
   );
   try {
+    extras.onLoaded?.(manager);
+    const status = mayBeCommand ? await extensionStatus(input.text, manager) : undefined;
+    if (status !== undefined) {
+      mode.say(status);
+      return EXIT.done;
+    }
     const command = mayBeCommand ? commandOf(input.text, manager) : undefined;
     if (command) return await runCommand(command.found, command.args, manager, cwd, mode, interrupt);
     const resolved = await first(model);
-    const tools = selectTools([...builtins, ...manager.tools()], options.tools);
+    const reserved = builtins.map(({ name }) => name);
+    const tools = new ToolSet(() => [...builtins, ...manager.tools(reserved)], options.tools);
+    state.tools = tools;
+    renderers = await manager.renderers();
+    const ownPrompt = systemPrompt({
+      cwd,
+      date: new Date().toISOString().slice(0, 10),
+      instructions,
+      ...(options.systemPrompt === undefined ? {} : { replace: options.systemPrompt }),
+      ...(options.appendSystemPrompt === undefined ? {} : { append: options.appendSystemPrompt }),
+    });
+    const { provider, id } = resolved.model;
+    state.session.model = `${provider}/${id}`;
+    const { session } = state;
+    bus?.emit("session_start", session);
     const { agent, turnsExhausted } = runtime.createAgent({
       model: resolved.model,
       stream: resolved.stream,
       thinking: options.thinking ?? "off",
-      systemPrompt: systemPrompt({
-        cwd,
-        date: new Date().toISOString().slice(0, 10),
-        instructions,
-        ...(options.systemPrompt === undefined ? {} : { replace: options.systemPrompt }),
-        ...(options.appendSystemPrompt === undefined ? {} : { append: options.appendSystemPrompt }),
-      }),
-      tools,
-      interceptors: () => manager.interceptors(),
+      systemPrompt: bus ? await bus.prepare(input.text, ownPrompt, interrupt) : ownPrompt,
+      tools: tools.active(),
+      takeAsides: () => queue.takeAsides(),
+      interceptors: () => [...(bus?.interceptors ?? []), ...manager.interceptors()],
       ...(options.maxTurns === undefined ? {} : { maxTurns: options.maxTurns }),
     });
     queue.connect(agent);
+    tools.onChange = (active) => {
+      agent.state.tools = active;
+    };
     const stopAgent = () => agent.abort();
     interrupt.addEventListener("abort", stopAgent);
 
-    const { provider, id } = resolved.model;
-    manager.emit("session_start", { cwd, sessionId: crypto.randomUUID(), model: `${provider}/${id}` });
+    manager.emit("session_start", session);
     let turnIndex = 0;
     agent.subscribe((event) => {
       mode.event(event);
@@ -96,23 +168,20 @@ export async function run(
         manager.emit("turn_end", { turnIndex: turnIndex++, stopReason });
       }
     });
+    if (bus) agent.subscribe(tellHooks(bus));
     if (!interrupt.aborted) await agent.prompt(input.text, input.images);
     return mode.finish(agent.state.messages, turnsExhausted() ? options.maxTurns : undefined)
       ? EXIT.done
       : EXIT.failed;
   } finally {
     abandoned.abort();
-    await (interrupt.aborted ? manager.abort() : manager.stop());
+    const isAborted = interrupt.aborted;
+    await Promise.all([
+      isAborted ? manager.abort() : manager.stop(),
+      isAborted ? bus?.abort() : bus?.close(),
+    ]);
+    await state.logs.close();
   }
-}
-
-/** Rejects when the user interrupts; the caller of the run gives the exit status. */
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = () => reject(new XdevError("aborted", "interrupted"));
-    if (signal.aborted) abort();
-    else signal.addEventListener("abort", abort, { once: true });
-  });
 }
 
 async function workingDirectory(option: string | undefined): Promise<string> {
@@ -130,18 +199,12 @@ async function loadTools(cwd: string, dataDir: string): Promise<AgentTool<object
   return createBuiltinTools({ cwd, env, scratch: () => scratchFolder(dataDir) });
 }
 
-/** The tools that `--tools` names, in the order that they have; all without it. */
-function selectTools(
-  tools: readonly AgentTool<object, unknown>[],
-  names: readonly string[] | undefined,
-): AgentTool<object, unknown>[] {
-  const unknown = names?.filter((name) => !tools.some((tool) => tool.name === name)) ?? [];
-  if (unknown.length > 0) {
-    throw new XdevError("usage", `--tools: there is no tool ${unknown.join(", ")}`, {
-      hint: `there are: ${tools.map((tool) => tool.name).join(", ")}`,
-    });
-  }
-  return tools.filter((tool) => names?.includes(tool.name) ?? true);
+/** What of a run its extensions may ask about. */
+interface RunState {
+  session: { cwd: string; sessionId: string; model: string | null };
+  entries: MemoryEntries;
+  logs: ExtensionLogs;
+  tools: ToolSet | undefined;
 }
 
 async function loadExtensions(
@@ -150,22 +213,46 @@ async function loadExtensions(
   settings: Awaited<ReturnType<typeof loadSettings>>,
   mode: Mode,
   queue: MessageQueue,
+  state: RunState,
+  workspace: Promise<TrustedWorkspace | undefined>,
+  onStarted: () => void,
+  extras: RunExtras,
 ): Promise<ExtensionManager> {
-  const [{ ExtensionManager }, { extensionSources }, { BUILTIN_TOOL_NAMES }] = await Promise.all([
+  const [{ ExtensionManager }, { extensionSources }] = await Promise.all([
     import("../extensions/manager.ts"),
     import("./ext-sources.ts"),
-    import("../agent/tools/index.ts"),
   ]);
   return ExtensionManager.load({
-    sources: await extensionSources(options, dataDir, startFolder()),
+    sources: extras.sources ?? (await extensionSources(options, dataDir, startFolder(), await workspace)),
     settings: settings.extensionHost,
     env: process.env,
-    reservedTools: BUILTIN_TOOL_NAMES,
+    dataDir,
+    onStarted,
+    ...(extras.wrapChannel ? { wrapChannel: extras.wrapChannel } : {}),
     host: {
       notice: (text) => mode.notice(text),
       // Without a terminal a notification has no effect (extension-api.md, "`ctx.ui` by mode").
       notify: (extension, message, level) => log.debug(`extension ${extension} says (${level}): ${message}`),
-      action: (extension, frame) => queue.action(extension, frame.action, frame.text ?? ""),
+      action: (extension, { action, text }) => {
+        const known = QUEUE_ACTIONS.find((name) => name === action);
+        if (known) queue.add(extension, known, text ?? "");
+        else
+          mode.notice(
+            `extension ${extension} asks for ${stripControls(action.slice(0, 40))}, which is not known`,
+          );
+      },
+      log: (extension, level, text) => state.logs.write(extension, level, text),
+      toolsChanged: () => state.tools?.refresh(),
+      session: {
+        info: () => state.session,
+        append: (_extension, customType, data) => state.entries.append(customType, data),
+        entries: () => [...state.entries.all()],
+      },
+      tools: {
+        all: () => (state.tools?.all() ?? []).map(({ name, description }) => ({ name, description })),
+        active: () => (state.tools?.active() ?? []).map(({ name }) => name),
+        setActive: (names) => state.tools?.setActive(names),
+      },
     },
   });
 }

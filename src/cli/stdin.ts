@@ -13,7 +13,7 @@ const SILENCE_MS = 3000;
  * with code `usage` when it is longer than 10 MB.
  */
 export async function readPipedInput(optional: boolean, interrupt: AbortSignal): Promise<string> {
-  if (process.stdin.isTTY || !isPiped()) return "";
+  if (!isPiped()) return "";
   const chunks: Buffer[] = [];
   let length = 0;
   let silent: ReturnType<typeof setTimeout> | undefined;

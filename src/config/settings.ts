@@ -17,8 +17,11 @@ export const DEFAULT_SETTINGS: Settings = {
     eventTimeoutMs: 5_000,
     toolTimeoutMs: 600_000,
     maxFrameBytes: 8 * 1024 * 1024,
+    onDeath: "prune",
+    allowProviders: [],
     overrides: {},
   },
+  hooks: {},
 };
 
 /** Reads the settings. Throws `XdevError` with code `bad-settings`, naming the file and the member that is wrong. */
@@ -31,6 +34,11 @@ export async function loadSettings(dataDir: string): Promise<Settings> {
     if (systemCode(error) === "ENOENT") return DEFAULT_SETTINGS;
     throw new XdevError("bad-settings", `cannot read ${file}: ${errorText(error)}`);
   }
+  return parseSettings(text, file);
+}
+
+/** The settings in the text of a config.yml; `file` names it in messages. Throws like `loadSettings`. */
+export async function parseSettings(text: string, file: string): Promise<Settings> {
   const [{ parseFile }, { settingsSchema }] = await Promise.all([
     import("./parse.ts"),
     import("./schema.ts"),

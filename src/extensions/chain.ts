@@ -4,7 +4,7 @@
  */
 import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
-import type { Content } from "./frame.ts";
+import { type Content, measure } from "./frame.ts";
 
 export interface ToolCall {
   tool: string;
@@ -43,8 +43,9 @@ export interface Interceptor {
  * Asks each interceptor in order. `validate` checks revised arguments against the tool's own schema and gives what would
  * run, or throws; a revision that it refuses is a denial.
  *
- * Whoever was asked before a revision has judged other arguments than those that run, so it is asked again, and
- * only its verdict counts then: without this, an extension could turn an approved call into one that a policy denies.
+ * Whoever has judged other arguments than those that would run is asked again, until everyone has allowed the very
+ * arguments that run: without this, an extension could turn an approved call into one that a policy denies, or
+ * undo what a policy made of it. Those that keep rewriting each other's work end in a denial.
  */
 export async function decideToolCall(
   interceptors: readonly Interceptor[],
@@ -52,28 +53,41 @@ export async function decideToolCall(
   validate: (args: Record<string, unknown>) => Record<string, unknown>,
   signal?: AbortSignal,
 ): Promise<{ allow: true; arguments: Record<string, unknown> } | { allow: false; reason: string }> {
+  const size = measure(call.arguments);
+  if (size) return { allow: false, reason: `the call is not run: its arguments ${size}` };
   let current = call;
-  let lastReviser = -1;
-  for (const [index, interceptor] of interceptors.entries()) {
-    const verdict = await ask(interceptor, current, signal);
-    if (!verdict.allow) return verdict;
-    if (!verdict.revise) continue;
-    try {
-      current = { ...current, arguments: validate(verdict.revise) };
-    } catch (error) {
-      return {
-        allow: false,
-        reason: `blocked by ${interceptor.name}: its revised arguments are not valid: ${errorText(error)}`,
-      };
+  /** What each interceptor has allowed: the very object that was current after its answer. */
+  const allowed: unknown[] = [];
+  let asked = 0;
+  for (;;) {
+    const index = interceptors.findIndex((_, i) => allowed[i] !== current.arguments);
+    if (index === -1) return { allow: true, arguments: current.arguments };
+    const interceptor = interceptors[index]!;
+    if (asked++ > interceptors.length * MAX_ROUNDS) {
+      return { allow: false, reason: `blocked by ${interceptor.name}: it and others keep changing the call` };
     }
-    lastReviser = index;
-  }
-  for (const interceptor of interceptors.slice(0, Math.max(lastReviser, 0))) {
     const verdict = await ask(interceptor, current, signal);
     if (!verdict.allow) return verdict;
+    if (verdict.revise) {
+      try {
+        const revised = validate(verdict.revise);
+        // Saying again what is there already is no change.
+        if (JSON.stringify(revised) !== JSON.stringify(current.arguments)) {
+          current = { ...current, arguments: revised };
+        }
+      } catch (error) {
+        return {
+          allow: false,
+          reason: `blocked by ${interceptor.name}: its revised arguments are not valid: ${errorText(error)}`,
+        };
+      }
+    }
+    allowed[index] = current.arguments;
   }
-  return { allow: true, arguments: current.arguments };
 }
+
+/** How often each interceptor is asked about one call, on average, before it is denied. */
+const MAX_ROUNDS = 4;
 
 async function ask(interceptor: Interceptor, call: ToolCall, signal?: AbortSignal): Promise<Verdict> {
   if (!interceptor.toolCall) return { allow: true };

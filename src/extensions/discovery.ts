@@ -2,10 +2,10 @@
  * Which files are extensions, and of which kind (extension-protocol.md §1). Nothing is executed or imported here, and only
  * the data dir and paths that the user named are looked at: what a repository brings is not.
  */
-import { access, constants, open, readdir, readFile, stat } from "node:fs/promises";
+import { access, constants, open, readdir, stat } from "node:fs/promises";
 import { extname, join, resolve } from "node:path";
 import { errorText, systemCode, XdevError } from "../base/errors.ts";
-import { canonicalPath, isInside } from "../base/files.ts";
+import { canonicalPath, isInside, readSmallFile } from "../base/files.ts";
 import { log } from "../base/log.ts";
 import { extensionName } from "./names.ts";
 
@@ -18,6 +18,8 @@ export interface ExtensionSource {
 }
 
 const MODULE_SUFFIXES = new Set([".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"]);
+/** The largest package.json of an extension, in bytes. */
+const MANIFEST_BYTES = 1024 * 1024;
 const INDEX_NAMES = ["index.ts", "index.tsx", "index.mts", "index.js", "index.mjs"];
 
 /**
@@ -25,7 +27,11 @@ const INDEX_NAMES = ["index.ts", "index.tsx", "index.mts", "index.js", "index.mj
  * index module. A missing folder means none; what is neither is skipped with a debug line.
  */
 export async function discoverExtensions(dataDir: string): Promise<ExtensionSource[]> {
-  const folder = join(dataDir, "extensions");
+  return discoverFolder(join(dataDir, "extensions"));
+}
+
+/** The same for any folder: the caller answers for it that the user wants what is in it. */
+export async function discoverFolder(folder: string): Promise<ExtensionSource[]> {
   let names: string[];
   try {
     names = await readdir(folder);
@@ -78,7 +84,11 @@ export async function identifyExtensions(path: string): Promise<ExtensionSource[
 /** The canonical paths that a folder's package.json names, or undefined if it names none. */
 async function declaredExtensions(folder: string): Promise<string[] | undefined> {
   const file = join(folder, "package.json");
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
+  const real = await canonicalPath(file);
+  if (!isInside(real, folder)) {
+    throw new XdevError("not-an-extension", `${file} is a link that leads out of its folder`);
+  }
+  const text = await readSmallFile(real, MANIFEST_BYTES).then(String, (error: unknown) => {
     if (systemCode(error) === "ENOENT") return undefined;
     throw new XdevError("not-an-extension", `cannot read ${file}: ${errorText(error)}`);
   });

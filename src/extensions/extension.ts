@@ -1,7 +1,7 @@
 /**
- * One extension as the host sees it: handshake, correlation of answers, the clock, and death. It knows a channel and
- * frames, never which transport is behind it (design.md, rule 1), and no policy: what a failure means for a tool call is
- * decided in chain.ts. Times and orders: wire-notes.md, "Handshake", "Time", "Death".
+ * One extension as the host sees it: handshake, frames, death and what follows it. It knows a channel and frames, never which
+ * transport is behind it (design.md, rule 1); what a failure means for a tool call is decided in interceptor.ts. Times
+ * and orders: wire-notes.md, "Handshake", "Time", "Death".
  */
 import { errorText, XdevError } from "../base/errors.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
@@ -14,17 +14,19 @@ import {
   type EventName,
   type Feature,
   HOST_FEATURES,
-  type HostFrame,
   type InboundFrame,
   PROTOCOL_VERSION,
   parseInbound,
   type ResponseFrame,
 } from "./frame.ts";
+import { type RequestOptions, Requests } from "./requests.ts";
+import { Statistics } from "./statistics.ts";
 
-/** What happened to a request that got no usable answer. `code`: `extension-dead`, `extension-timeout`, `aborted`. */
-export type ExtensionFailure = XdevError;
+/** `starting` for the first time, `restarting` after a death, `failed` to load, `dead` after it was ready, `stopped` by us. */
+export type ExtensionState = "starting" | "ready" | "restarting" | "failed" | "dead" | "stopped";
 
-export type ExtensionState = "starting" | "ready" | "failed" | "dead" | "stopped";
+/** What follows its death (wire-notes.md, "Death"). */
+export type DeathPolicy = "prune" | "restart" | "deny";
 
 export interface ExtensionLimits {
   /** From the start to `capabilities`, ms (§1: 10 s). */
@@ -34,6 +36,7 @@ export interface ExtensionLimits {
   /** One tool or command run, ms. */
   toolTimeoutMs: number;
   maxFrameBytes: number;
+  onDeath: DeathPolicy;
 }
 
 export interface ExtensionIdentity {
@@ -42,74 +45,89 @@ export interface ExtensionIdentity {
   kind: "process" | "worker";
 }
 
-/** What the host does with what an extension sends besides answers. */
+/** What the host does with what an extension sends besides answers, and with its fate. */
 export interface ExtensionHandlers {
   onAction(extension: Extension, frame: ActionFrame): void;
-  /** Answers a `call` frame; a rejection becomes its `error`. */
-  onCall(extension: Extension, frame: CallFrame): Promise<unknown>;
+  /**
+   * Answers a `call` frame; a rejection becomes its `error`. While `asking` is held (until the function it gave is
+   * called) the user is being asked and the extension's clocks stand still.
+   */
+  onCall(extension: Extension, frame: CallFrame, asking: () => () => void): Promise<unknown>;
   onLog(extension: Extension, level: string, text: string): void;
-  /** It was alive and is not any more; called once. */
-  onRetire(extension: Extension): void;
+  /** It was ready and is not any more. */
+  onDeath(extension: Extension): void;
+  /** What it registered has changed: it is ready (again), or it is not any more. */
+  onChange(extension: Extension): void;
 }
 
-export interface RequestOptions {
-  timeoutMs: number;
-  signal?: AbortSignal;
-  onUpdate?: (payload: unknown) => void;
-}
-
-interface Pending {
-  id: string;
-  event: EventName;
-  payload: unknown;
-  options: RequestOptions;
-  /** Undefined once the asker is gone (abort): the answer is dropped, the clock goes on. */
-  settle: ((outcome: { response: ResponseFrame } | { failure: ExtensionFailure }) => void) | undefined;
-  timer: ReturnType<typeof setTimeout> | undefined;
-}
-
-const STDERR_LINES = 20;
+const LOG_LINES = 20;
+/** Restarts within this time, in ms, are at most so many. */
+const RESTART_WINDOW_MS = 60_000;
+const RESTART_LIMIT = 3;
+const RESTART_DELAY_MS = 100;
 
 export class Extension {
   readonly name: string;
   readonly path: string;
   readonly kind: "process" | "worker";
   readonly limits: ExtensionLimits;
+  readonly statistics = new Statistics();
   state: ExtensionState = "starting";
   capabilities: Capabilities | undefined;
-  /** Why it is `failed` or `dead`; completes "extension <name> …". */
+  /** Why it is `failed`, `dead` or `restarting`; completes "extension <name> …". */
   reason: string | undefined;
   end: ChannelEnd | undefined;
+  /** When it became ready, as `Date.now()`. */
+  readySince: number | undefined;
   /** The last lines of its log, at most 20. */
   readonly lastLog: string[] = [];
   /** A policy died between two calls: the next call is denied once, and told why (wire-notes.md, "Death"). */
   owesDenial = false;
 
-  readonly #channel: Channel;
+  readonly #connect: () => Promise<Channel>;
   readonly #handlers: ExtensionHandlers;
-  readonly #inFlight = new Map<string, Pending>();
-  readonly #queue: Pending[] = [];
-  #nextId = 1;
-  #onCapabilities: ((problem?: string) => void) | undefined;
+  readonly #version: string;
+  readonly #requests: Requests;
+  #channel: Channel | undefined;
   #features: ReadonlySet<string> = new Set();
+  /** Whether it has ever claimed `tool_call`: a policy stays one. */
+  #isPolicy = false;
+  #restarts: number[] = [];
+  #restartTimer: ReturnType<typeof setTimeout> | undefined;
+  #handshake: { timer: ReturnType<typeof setTimeout>; done: () => void } | undefined;
 
+  /** @param connect makes a new channel, not yet open; called once for every start */
   constructor(
     identity: ExtensionIdentity,
-    channel: Channel,
+    connect: () => Promise<Channel>,
     limits: ExtensionLimits,
     handlers: ExtensionHandlers,
+    version: string,
   ) {
     this.name = identity.name;
     this.path = identity.path;
     this.kind = identity.kind;
     this.limits = limits;
-    this.#channel = channel;
+    this.#connect = connect;
     this.#handlers = handlers;
+    this.#version = version;
+    this.#requests = new Requests({
+      extension: identity.name,
+      send: (frame) => this.#channel?.send(frame),
+      features: () => ({ concurrent: this.has("concurrent"), cancel: this.has("cancel") }),
+      onLate: (event, ms) => this.#die(`did not answer ${event} within ${formatMs(ms)}`),
+      onAnswered: (_event, ms) => this.statistics.count(ms),
+    });
   }
 
   /** Whether it opted into tolerating its failures (§5). Unknown before the handshake, and then: no. */
   get failOpen(): boolean {
     return this.capabilities?.failOpen === true;
+  }
+
+  /** Whether it has claimed `tool_call` in any of its lives, or must be asked whatever it claims (`onDeath: deny`). */
+  get isPolicy(): boolean {
+    return this.#isPolicy || (this.limits.onDeath === "deny" && this.capabilities === undefined);
   }
 
   has(feature: Feature): boolean {
@@ -120,123 +138,103 @@ export class Extension {
     return this.capabilities?.events.includes(event) === true;
   }
 
-  /** Starts it and shakes hands (§1). Never rejects: afterwards `state` is `ready` or `failed`, with `reason`. */
-  start(xdevVersion: string): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(
-        () => this.#die(`sent no capabilities within ${formatMs(this.limits.handshakeTimeoutMs)}`),
-        this.limits.handshakeTimeoutMs,
-      );
-      this.#onCapabilities = () => {
-        this.#onCapabilities = undefined;
-        clearTimeout(timer);
-        resolve();
-      };
-      try {
-        this.#channel.open({
-          onMessage: (value) => this.#receive(value),
-          onProblem: (problem) => this.#die(problem),
-          onLog: (line) => this.#log("info", line),
-          onClose: (end) => {
-            this.end ??= end;
-            this.#die(end.reason);
-          },
-        });
-      } catch (error) {
-        return this.#die(`could not be started: ${errorText(error)}`);
-      }
-      this.#send({
-        type: "hello",
-        protocol: PROTOCOL_VERSION,
-        xdevVersion,
-        features: HOST_FEATURES,
-      });
-    });
+  /**
+   * Starts it. `opened` resolves when everything that can be done at once is done, `ready` when the handshake is over
+   * (§1). Neither rejects: afterwards `state` is `ready` or `failed`, with `reason`.
+   */
+  start(): { opened: Promise<void>; ready: Promise<void> } {
+    const ready = Promise.withResolvers<void>();
+    return { opened: this.#open(ready.resolve), ready: ready.promise };
+  }
+
+  /** Starts it anew, whatever its state, because the user says so. Resolves when it is ready or has failed. */
+  async restart(): Promise<void> {
+    clearTimeout(this.#restartTimer);
+    this.#restarts = [];
+    this.owesDenial = false;
+    this.#requests.fail(this.#failure("was restarted"));
+    const old = this.#channel;
+    this.#channel = undefined;
+    this.state = "restarting";
+    this.reason = "is being restarted";
+    await old?.kill();
+    const ready = Promise.withResolvers<void>();
+    await this.#open(ready.resolve);
+    await ready.promise;
   }
 
   /**
-   * One round trip. Resolves with the answer, whatever it says; rejects with an `ExtensionFailure` when there is none:
-   * the extension was dead or died (`extension-dead`), was too slow and is dead now (`extension-timeout`), or the user
-   * aborted (`aborted`). Requests wait in order, unless the extension has the feature `concurrent`; the clock of
-   * each starts when it is written.
+   * One round trip. Resolves with the answer, whatever it says; rejects when there is none: with code `extension-dead`
+   * (it was not running, died, or was too slow and is dead now) or `aborted`.
    */
   request(event: EventName, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
-    return new Promise((resolve, reject) => {
-      if (this.state !== "ready")
-        return reject(this.#failure("extension-dead", this.reason ?? "is not running"));
-      if (options.signal?.aborted) return reject(aborted(this.name));
-      const onAbort = () => {
-        this.#abandon(pending);
-        reject(aborted(this.name));
-      };
-      const pending: Pending = {
-        id: String(this.#nextId++),
-        event,
-        payload,
-        options,
-        timer: undefined,
-        settle: (outcome) => {
-          options.signal?.removeEventListener("abort", onAbort);
-          if ("response" in outcome) resolve(outcome.response);
-          else reject(outcome.failure);
-        },
-      };
-      options.signal?.addEventListener("abort", onAbort, { once: true });
-      this.#queue.push(pending);
-      this.#pump();
-    });
+    if (this.state !== "ready") return Promise.reject(this.#failure(this.reason ?? "is not running"));
+    return this.#requests.add(event, payload, options);
   }
 
   /** Ends it as the session ends: no failure, no notice. */
   async stop(graceMs: number): Promise<void> {
-    if (this.state === "ready" || this.state === "starting") this.state = "stopped";
-    this.#onCapabilities?.();
-    this.#settleAll("extension-dead", "was stopped");
-    await this.#channel.close(graceMs);
+    clearTimeout(this.#restartTimer);
+    this.state = "stopped";
+    this.reason ??= "was stopped";
+    this.#finishHandshake();
+    this.#requests.fail(this.#failure("was stopped"));
+    await this.#channel?.close(graceMs);
   }
 
-  #pump(): void {
-    while (this.#queue.length > 0 && (this.#inFlight.size === 0 || this.has("concurrent"))) {
-      const pending = this.#queue.shift()!;
-      const { timeoutMs } = pending.options;
-      pending.timer = setTimeout(() => {
-        const what = `did not answer ${pending.event} within ${formatMs(timeoutMs)}`;
-        this.#die(what, "extension-timeout");
-      }, timeoutMs);
-      this.#inFlight.set(pending.id, pending);
-      this.#send({ type: "event", id: pending.id, event: pending.event, payload: pending.payload });
+  async #open(done: () => void): Promise<void> {
+    const ms = this.limits.handshakeTimeoutMs;
+    const timer = setTimeout(() => this.#die(`sent no capabilities within ${formatMs(ms)}`), ms);
+    this.#handshake = { timer, done };
+    try {
+      const channel = await this.#connect();
+      if (this.state !== "starting" && this.state !== "restarting") return void channel.kill();
+      this.#channel = channel;
+      // A channel of an earlier life may still have something to say.
+      const mine = (act: () => void): void => {
+        if (this.#channel === channel) act();
+      };
+      channel.open({
+        onMessage: (value) => mine(() => this.#receive(value)),
+        onProblem: (problem) => mine(() => this.#die(problem)),
+        onLog: (line) => mine(() => this.#log("info", line)),
+        onClose: (end) =>
+          mine(() => {
+            this.end = end;
+            this.#die(end.reason);
+          }),
+      });
+      channel.send({
+        type: "hello",
+        protocol: PROTOCOL_VERSION,
+        xdevVersion: this.#version,
+        features: HOST_FEATURES,
+      });
+    } catch (error) {
+      this.#die(`could not be started: ${errorText(error)}`);
     }
   }
 
-  /** The asker is gone. What is written stays in flight, so that order and clock hold; what waits is forgotten. */
-  #abandon(pending: Pending): void {
-    pending.settle = undefined;
-    const waiting = this.#queue.indexOf(pending);
-    if (waiting !== -1) this.#queue.splice(waiting, 1);
-    else if (this.has("cancel")) this.#send({ type: "cancel", id: pending.id });
-  }
-
   #receive(value: unknown): void {
-    if (this.state !== "ready" && this.state !== "starting") return;
+    if (!this.#isAlive()) return;
     const parsed = parseInbound(value);
     if ("problem" in parsed) return this.#die(parsed.problem);
     const frame = parsed.frame;
-    if (this.state === "starting" && !BEFORE_CAPABILITIES.has(frame.type)) {
+    if (this.state !== "ready" && !BEFORE_CAPABILITIES.has(frame.type)) {
       return this.#die(`sent a ${frame.type} frame before its capabilities`);
     }
     switch (frame.type) {
       case "capabilities":
         return this.#accept(frame);
       case "response":
-        return this.#answer(frame);
+        return this.#requests.answer(frame);
       case "action":
         return this.#handlers.onAction(this, frame);
       case "log":
         return this.#log(frame.level ?? "info", frame.text ?? "");
       case "update":
         if (!this.has("update")) return this.#die("sent an update frame without the feature");
-        this.#inFlight.get(String(frame.id))?.options.onUpdate?.(frame.payload);
-        return;
+        return this.#requests.update(String(frame.id), frame.payload);
       case "call":
         if (!this.has("call")) return this.#die("sent a call frame without the feature");
         return void this.#call(frame);
@@ -244,87 +242,101 @@ export class Extension {
   }
 
   #accept(frame: Extract<InboundFrame, { type: "capabilities" }>): void {
-    if (this.state !== "starting") return this.#die("sent capabilities a second time");
+    if (this.state === "ready") return this.#die("sent capabilities a second time");
     if (frame.protocol != null && frame.protocol !== PROTOCOL_VERSION) {
-      return this.#die(
-        `speaks protocol ${JSON.stringify(frame.protocol)?.slice(0, 40)}; this host speaks ${PROTOCOL_VERSION}`,
-      );
+      const theirs = JSON.stringify(frame.protocol)?.slice(0, 40);
+      return this.#die(`speaks protocol ${theirs}; this host speaks ${PROTOCOL_VERSION}`);
     }
+    const claims = frame.payload.events.includes("tool_call");
+    if (this.#isPolicy && !claims) return this.#die("does not listen to tool_call any more");
+    this.#isPolicy = claims;
     this.capabilities = frame.payload;
     const known: readonly string[] = HOST_FEATURES;
     this.#features = new Set(frame.payload.features.filter((feature) => known.includes(feature)));
     this.state = "ready";
-    this.#onCapabilities?.();
-  }
-
-  #answer(frame: ResponseFrame): void {
-    const pending = frame.id == null ? undefined : this.#inFlight.get(String(frame.id));
-    // An answer that no one waits for is dropped (wire-notes.md, "Replies").
-    if (!pending) return;
-    this.#inFlight.delete(pending.id);
-    clearTimeout(pending.timer);
-    pending.settle?.({ response: frame });
-    this.#pump();
+    this.reason = undefined;
+    this.end = undefined;
+    this.readySince = Date.now();
+    this.#finishHandshake();
+    this.#handlers.onChange(this);
   }
 
   async #call(frame: CallFrame): Promise<void> {
+    const channel = this.#channel;
+    const asking = (): (() => void) => {
+      this.#requests.pause();
+      let over = false;
+      return () => {
+        if (!over && this.#channel === channel) this.#requests.resume();
+        over = true;
+      };
+    };
     let reply: { result?: unknown } | { error: string };
     try {
-      reply = { result: await this.#handlers.onCall(this, frame) };
+      reply = { result: await this.#handlers.onCall(this, frame, asking) };
     } catch (error) {
-      reply = { error: error instanceof Error ? error.message : "failed" };
+      reply = { error: errorText(error) };
     }
-    if (frame.id != null) this.#send({ type: "return", id: frame.id, ...reply });
+    if (frame.id != null && this.#channel === channel && this.#isAlive()) {
+      channel?.send({ type: "return", id: frame.id, ...reply });
+    }
   }
 
-  /** Its end, for whatever reason: kill, settle what waits, and tell the host once. */
-  #die(reason: string, code: "extension-dead" | "extension-timeout" = "extension-dead"): void {
-    if (this.state !== "starting" && this.state !== "ready") return;
-    const wasReady = this.state === "ready";
+  /** Its end, for whatever reason: kill, fail what waits, and what the policy says. */
+  #die(reason: string): void {
+    if (!this.#isAlive()) return;
+    const before = this.state;
     this.reason = ellipsis(stripControls(reason).replace(/\s+/g, " "), 300);
-    this.state = wasReady ? "dead" : "failed";
-    void this.#channel.kill();
-    const denied = this.#settleAll(code, this.reason);
-    if (wasReady) {
-      this.owesDenial = !denied && this.listensTo("tool_call") && !this.failOpen;
-      this.#handlers.onRetire(this);
+    void this.#channel?.kill();
+    this.#channel = undefined;
+    this.readySince = undefined;
+    this.state = before === "starting" ? "failed" : "dead";
+    const denied = this.#requests.fail(this.#failure(this.reason));
+    if (before !== "starting" && this.limits.onDeath === "restart" && this.#mayRestart()) {
+      this.state = "restarting";
+    } else {
+      this.owesDenial = before === "ready" && !denied && this.#isPolicy && !this.failOpen;
     }
-    this.#onCapabilities?.();
+    this.#finishHandshake();
+    if (before === "ready") this.#handlers.onDeath(this);
+    this.#handlers.onChange(this);
   }
 
-  /** Fails everything that waits; says whether a `tool_call` was among it whose asker is still there. */
-  #settleAll(code: "extension-dead" | "extension-timeout", reason: string): boolean {
-    const waiting = [...this.#inFlight.values(), ...this.#queue];
-    this.#inFlight.clear();
-    this.#queue.length = 0;
-    let denied = false;
-    for (const pending of waiting) {
-      clearTimeout(pending.timer);
-      if (!pending.settle) continue;
-      denied ||= pending.event === "tool_call";
-      pending.settle({ failure: this.#failure(code, reason) });
-    }
-    return denied;
+  /** Plans the next restart, unless there have been too many. */
+  #mayRestart(): boolean {
+    const now = Date.now();
+    this.#restarts = this.#restarts.filter((time) => now - time < RESTART_WINDOW_MS);
+    if (this.#restarts.length >= RESTART_LIMIT) return false;
+    const delay = RESTART_DELAY_MS * 2 ** this.#restarts.length;
+    this.#restarts.push(now);
+    this.#restartTimer = setTimeout(() => {
+      if (this.state === "restarting") void this.#open(() => {});
+    }, delay);
+    return true;
   }
 
-  #failure(code: string, reason: string): ExtensionFailure {
-    return new XdevError(code, `extension ${this.name} ${reason}`);
+  #finishHandshake(): void {
+    if (!this.#handshake) return;
+    clearTimeout(this.#handshake.timer);
+    const { done } = this.#handshake;
+    this.#handshake = undefined;
+    done();
   }
 
-  #send(frame: HostFrame): void {
-    if (this.state === "starting" || this.state === "ready") this.#channel.send(frame);
+  #isAlive(): boolean {
+    return this.state === "ready" || this.state === "starting" || this.state === "restarting";
+  }
+
+  #failure(reason: string): XdevError {
+    return new XdevError("extension-dead", `extension ${this.name} ${reason}`);
   }
 
   #log(level: string, text: string): void {
     const line = ellipsis(stripControls(text).trimEnd(), 4000);
     this.lastLog.push(line);
-    if (this.lastLog.length > STDERR_LINES) this.lastLog.shift();
+    if (this.lastLog.length > LOG_LINES) this.lastLog.shift();
     this.#handlers.onLog(this, level, line);
   }
 }
 
 const BEFORE_CAPABILITIES: ReadonlySet<string> = new Set(["capabilities", "action", "log"]);
-
-function aborted(name: string): ExtensionFailure {
-  return new XdevError("aborted", `aborted while extension ${name} was asked`);
-}

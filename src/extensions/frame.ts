@@ -130,11 +130,13 @@ export function parseInbound(value: unknown): { frame: InboundFrame } | { proble
   }
   const type = Object.hasOwn(value, "type") ? (value as { type: unknown }).type : undefined;
   if (typeof type !== "string") return { problem: "sent a frame without a type" };
+  const size = measure(value);
+  if (size) return { problem: `sent a frame that ${size}` };
   if (!INBOUND_TYPES.has(type)) {
     return { problem: `sent a frame of unknown type ${JSON.stringify(type.slice(0, 40))}` };
   }
   try {
-    const result = v.safeParse(inbound, value);
+    const result = v.safeParse(inbound, value, ONE_ISSUE);
     if (result.success) return { frame: result.output };
     const issue = result.issues[0];
     const path = v.getDotPath(issue);
@@ -144,6 +146,33 @@ export function parseInbound(value: unknown): { frame: InboundFrame } | { proble
   } catch {
     return { problem: `sent a ${type} frame that could not be read` };
   }
+}
+
+/** valibot would otherwise keep an issue for every bad element. */
+const ONE_ISSUE = { abortEarly: true } as const;
+
+/** How deep data may be nested that comes from an extension or a model: deeper, and parsers of others give up. */
+const MAX_DEPTH = 64;
+/** How many values one frame or the arguments of one call may hold. */
+const MAX_VALUES = 200_000;
+
+/** What is too much about plain data, completing "it …"; undefined if nothing is. Overflows no stack. */
+export function measure(value: unknown): string | undefined {
+  let level: unknown[] = [value];
+  let values = 0;
+  for (let depth = 0; level.length > 0; depth++) {
+    const next: unknown[] = [];
+    for (const item of level) {
+      if (typeof item !== "object" || item === null) continue;
+      if (depth >= MAX_DEPTH) return `is nested more than ${MAX_DEPTH} levels deep`;
+      const members = Array.isArray(item) ? item : Object.values(item);
+      values += members.length;
+      if (values > MAX_VALUES) return `holds more than ${MAX_VALUES} values`;
+      for (const member of members) if (typeof member === "object" && member !== null) next.push(member);
+    }
+    level = next;
+  }
+  return undefined;
 }
 
 const INBOUND_TYPES = new Set(["capabilities", "response", "action", "log", "update", "call"]);
@@ -167,7 +196,7 @@ export type ToolOutcome = v.InferOutput<typeof toolOutcomeSchema>;
 
 /** A tool outcome from an extension, or undefined if it is none. */
 export function parseToolOutcome(value: unknown): ToolOutcome | undefined {
-  const result = v.safeParse(toolOutcomeSchema, value);
+  const result = v.safeParse(toolOutcomeSchema, value, ONE_ISSUE);
   return result.success ? result.output : undefined;
 }
 
@@ -182,7 +211,7 @@ export function parsePatch(
 ): { text?: string; isError?: boolean } | { problem: string } | undefined {
   if (isNoChange(value)) return undefined;
   if (typeof value === "string") return { text: value };
-  const result = Array.isArray(value) ? undefined : v.safeParse(patchSchema, value);
+  const result = Array.isArray(value) ? undefined : v.safeParse(patchSchema, value, ONE_ISSUE);
   if (!result?.success) return { problem: "patch is neither a text nor an object with text or isError" };
   const patch: { text?: string; isError?: boolean } = {};
   if (typeof result.output.text === "string") patch.text = result.output.text;
@@ -206,13 +235,4 @@ function isNoChange(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return true;
   if (typeof value !== "object") return false;
   return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
-}
-
-/** `params` of the call `ui.notify`. */
-const notifySchema = v.object({ message: v.string(), level: v.nullish(v.string()) });
-
-/** The parameters of `ui.notify`, or undefined if they are none. */
-export function parseNotify(value: unknown): v.InferOutput<typeof notifySchema> | undefined {
-  const result = v.safeParse(notifySchema, value);
-  return result.success ? result.output : undefined;
 }

@@ -6,7 +6,14 @@ import { errorText, XdevError } from "../base/errors.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
 import type { Interceptor, ToolCall, ToolResult, Verdict } from "./chain.ts";
 import type { Extension } from "./extension.ts";
-import { type Content, parsePatch, parseRevise, parseToolOutcome, type ResponseFrame } from "./frame.ts";
+import {
+  type Content,
+  measure,
+  parsePatch,
+  parseRevise,
+  parseToolOutcome,
+  type ResponseFrame,
+} from "./frame.ts";
 
 export function extensionInterceptor(extension: Extension): Interceptor {
   return {
@@ -21,7 +28,8 @@ async function decide(extension: Extension, call: ToolCall, signal?: AbortSignal
     extension.owesDenial = false;
     return deny(extension, extension.reason ?? "is not running");
   }
-  if (extension.state === "dead" || !extension.listensTo("tool_call")) return { allow: true };
+  if (extension.state === "ready" ? !extension.listensTo("tool_call") : isGone(extension))
+    return { allow: true };
   let reply: ResponseFrame;
   try {
     reply = await extension.request(
@@ -45,7 +53,15 @@ async function decide(extension: Extension, call: ToolCall, signal?: AbortSignal
   return { allow: true, revise: revise.arguments };
 }
 
+/** Whether an extension that is not ready has no say any more (wire-notes.md, "Death"). */
+function isGone(extension: Extension): boolean {
+  if (!extension.isPolicy || extension.failOpen) return true;
+  const isOver = extension.state === "dead" || extension.state === "failed";
+  return isOver && extension.limits.onDeath === "prune";
+}
+
 function deny(extension: Extension, reason: string): Verdict {
+  extension.statistics.denials++;
   return {
     allow: false,
     reason: `blocked by extension ${extension.name}: ${ellipsis(stripControls(reason), 2000)}`,
@@ -109,7 +125,9 @@ function withText(content: Content, text: string): Content {
 /** A deep copy with nothing in it that can't be sent as a frame. */
 export function plain(value: unknown): unknown {
   try {
-    return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+    const copy = value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+    // What is too much for an extension's parser is left out, so that it cannot be ended with it.
+    return measure(copy) === undefined ? copy : undefined;
   } catch {
     return undefined;
   }

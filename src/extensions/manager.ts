@@ -3,18 +3,28 @@
  * tools and commands, and ends them (extension-protocol.md §1, §7).
  */
 import type { AgentTool } from "@earendil-works/pi-agent-core";
+import { openCache } from "../base/cache.ts";
 import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
-import { stripControls } from "../base/text.ts";
+import { oneLine, stripControls } from "../base/text.ts";
 import { withTimeout } from "../base/time.ts";
 import { VERSION } from "../base/version.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
+import { answerCall, type CallServices } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
+import type { Channel } from "./channel.ts";
+import { connect } from "./connect.ts";
 import type { ExtensionSource } from "./discovery.ts";
-import { Extension, type ExtensionHandlers } from "./extension.ts";
-import { type ActionFrame, type CallFrame, type EventName, parseNotify } from "./frame.ts";
+import {
+  Extension,
+  type ExtensionHandlers,
+  type ExtensionIdentity,
+  type ExtensionLimits,
+} from "./extension.ts";
+import type { ActionFrame, EventName } from "./frame.ts";
 import { extensionInterceptor } from "./interceptor.ts";
 import { assignNames, processToolName, workerToolName } from "./names.ts";
+import type { DrawResult } from "./render/lookup.ts";
 import { extensionTool } from "./tools.ts";
 
 /** Why one extension is not there (wire-notes.md, "Handshake"). */
@@ -30,20 +40,26 @@ export interface LoadFailure {
 }
 
 /** What the session does with what extensions ask for. */
-export interface ManagerHost {
+export interface ManagerHost extends CallServices {
   /** Tells the user something once: a retired extension, a skipped tool. */
   notice(text: string): void;
-  /** `ui.notify` of an extension. */
-  notify(extension: string, message: string, level: string): void;
   action(extension: string, frame: ActionFrame): void;
+  /** The tools of extensions have changed: one was retired, or is back. */
+  toolsChanged?(): void;
+  /** A line of an extension's own log; false if it was dropped, and should be shown nowhere. */
+  log?(extension: string, level: string, text: string): boolean;
 }
 
 export interface ManagerOptions {
   sources: readonly ExtensionSource[];
   settings: ExtensionHostSettings;
   env: Record<string, string | undefined>;
-  /** Names that tools of extensions can't have. */
-  reservedTools: readonly string[];
+  /** Where bundles are kept (src/base/cache.ts); none without it. */
+  dataDir?: string;
+  /** What watches or stands in for a channel (`xdev ext trace`, `xdev ext replay`). */
+  wrapChannel?: (channel: Channel, identity: ExtensionIdentity) => Channel;
+  /** Called when all extensions have been started and nothing is left but to wait for them. */
+  onStarted?: () => void;
   host: ManagerHost;
 }
 
@@ -51,6 +67,8 @@ export interface ExtensionCommand {
   extension: Extension;
   command: string;
   description: string;
+  /** The word that a user types, `/ext:<extension>:<command>`. */
+  word: string;
 }
 
 /** How long an extension has to end by itself when the session ends, in ms. */
@@ -60,40 +78,56 @@ export class ExtensionManager {
   readonly extensions: readonly Extension[];
   readonly #interceptors: readonly Interceptor[];
   readonly #host: ManagerHost;
-  readonly #reservedTools: readonly string[];
+  /** The tools that each extension really has: from the announced name to the agent's. */
+  readonly #registered = new Map<Extension, Map<string, string>>();
+  readonly #noticed = new Set<string>();
   readonly #notifications = new Set<Promise<unknown>>();
 
-  private constructor(extensions: readonly Extension[], options: ManagerOptions) {
+  private constructor(extensions: readonly Extension[], host: ManagerHost) {
     this.extensions = extensions;
     this.#interceptors = extensions.map(extensionInterceptor);
-    this.#host = options.host;
-    this.#reservedTools = options.reservedTools;
+    this.#host = host;
   }
 
   /** Starts all extensions at once; resolves when each is ready or has failed, which blocks nothing. */
   static async load(options: ManagerOptions): Promise<ExtensionManager> {
+    const { host } = options;
+    let loaded = false;
     const handlers: ExtensionHandlers = {
-      onAction: (extension, frame) => options.host.action(extension.name, frame),
-      onCall: async (extension, frame) => answerCall(extension, frame, options.host),
-      onLog: (extension, level, text) =>
-        log.debug(`extension ${extension.name} (${stripControls(level)}): ${text}`),
-      onRetire: (extension) =>
-        options.host.notice(`extension ${extension.name} ${extension.reason}; it is off now`),
+      onAction: (extension, frame) => host.action(extension.name, frame),
+      onCall: (extension, frame, asking) => answerCall(extension, frame, host, asking),
+      onLog: (extension, level, text) => {
+        if (host.log?.(extension.name, level, text) === false) return;
+        log.debug(`extension ${extension.name} (${oneLine(level)}): ${oneLine(text)}`);
+      },
+      onDeath: (extension) =>
+        host.notice(`extension ${extension.name} ${extension.reason}; ${afterDeath(extension)}`),
+      onChange: () => {
+        if (loaded) host.toolsChanged?.();
+      },
     };
     const names = assignNames(options.sources.map((source) => source.name));
-    const extensions = await Promise.all(
-      options.sources.map(async ({ path, kind }, index) => {
-        const { name, duplicate } = names[index]!;
-        if (duplicate) options.host.notice(`two extensions have one name: ${path} is called ${name}`);
-        const limits = { ...options.settings, ...options.settings.overrides[name] };
-        const channel = await openChannel(kind, path, name, options.env, limits.maxFrameBytes);
-        return new Extension({ name, path, kind }, channel, limits, handlers);
-      }),
-    );
-    await Promise.all(extensions.map((extension) => extension.start(VERSION)));
-    const manager = new ExtensionManager(extensions, options);
+    const cache = openCache(options.dataDir);
+    const extensions = options.sources.map(({ path, kind }, index) => {
+      const { name, duplicate } = names[index]!;
+      if (duplicate) host.notice(`two extensions have one name: ${path} is called ${name}`);
+      const limits = limitsOf(options.settings, name);
+      const identity = { name, path, kind };
+      const open = async (): Promise<Channel> => {
+        const { maxFrameBytes } = limits;
+        const channel = await connect(identity, { env: options.env, cache, maxFrameBytes });
+        return options.wrapChannel?.(channel, identity) ?? channel;
+      };
+      return new Extension(identity, open, limits, handlers, VERSION);
+    });
+    const starts = extensions.map((extension) => extension.start());
+    await Promise.all(starts.map(({ opened }) => opened));
+    options.onStarted?.();
+    await Promise.all(starts.map(({ ready }) => ready));
+    loaded = true;
+    const manager = new ExtensionManager(extensions, host);
     for (const failure of manager.failures()) {
-      options.host.notice(`extension ${failure.name} (${failure.path}) ${failure.reason}; it is not loaded`);
+      host.notice(`extension ${failure.name} (${failure.path}) ${failure.reason}; it is not loaded`);
     }
     return manager;
   }
@@ -121,11 +155,17 @@ export class ExtensionManager {
     return this.#interceptors;
   }
 
-  /** The tools of all that are ready. A name that is taken is skipped with a notice: nothing can be shadowed. */
-  tools(): AgentTool<object, unknown>[] {
-    const taken = new Set(this.#reservedTools);
+  /**
+   * The tools of all that are ready; `reserved` are names that none may have. A name that is taken is skipped, with a notice
+   * the first time: nothing can be shadowed.
+   */
+  tools(reserved: readonly string[]): AgentTool<object, unknown>[] {
+    const taken = new Set(reserved);
     const tools: AgentTool<object, unknown>[] = [];
+    this.#registered.clear();
     for (const extension of this.#ready()) {
+      const own = new Map<string, string>();
+      this.#registered.set(extension, own);
       for (const spec of extension.capabilities?.tools ?? []) {
         const name =
           extension.kind === "process"
@@ -134,14 +174,39 @@ export class ExtensionManager {
         // `ext_` is the processes': a module must not stand where one of them would.
         const shadows = extension.kind === "worker" && name.startsWith("ext_");
         if (taken.has(name) || shadows) {
-          this.#host.notice(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
+          this.#noticeOnce(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
           continue;
         }
         taken.add(name);
+        own.set(spec.name, name);
         tools.push(extensionTool(extension, spec, name));
       }
     }
     return tools;
+  }
+
+  /** How results of the tools that `tools` gave are drawn; undefined if no extension has a renderer. Loads nothing then. */
+  async renderers(): Promise<((toolName: string) => DrawResult | undefined) | undefined> {
+    const sources = [...this.#registered].flatMap(([extension, tools]) => {
+      const renderers = extension.capabilities?.renderers ?? [];
+      if (renderers.length === 0) return [];
+      return [{ extension: extension.name, renderers, tools, isAlive: () => extension.state === "ready" }];
+    });
+    if (sources.length === 0) return undefined;
+    const { rendererLookup } = await import("./render/lookup.ts");
+    return rendererLookup(sources, (text) => this.#noticeOnce(text));
+  }
+
+  /** All commands, for completion and for help. */
+  commands(): ExtensionCommand[] {
+    return this.#ready().flatMap((extension) =>
+      (extension.capabilities?.commands ?? []).map((spec) => ({
+        extension,
+        command: spec.name,
+        description: stripControls(spec.description ?? ""),
+        word: `/ext:${extension.name}:${spec.name}`,
+      })),
+    );
   }
 
   /**
@@ -149,14 +214,8 @@ export class ExtensionManager {
    * (wire-notes.md, "Names"); a worker extension's also answers to `/command`.
    */
   findCommand(word: string): ExtensionCommand | undefined {
-    const all = this.#ready().flatMap((extension) =>
-      (extension.capabilities?.commands ?? []).map((spec) => ({
-        extension,
-        command: spec.name,
-        description: stripControls(spec.description ?? ""),
-      })),
-    );
-    const full = all.find(({ extension, command }) => word === `/ext:${extension.name}:${command}`);
+    const all = this.commands();
+    const full = all.find((command) => word === command.word);
     if (full) return full;
     const short = all.filter(({ command }) => word === `/ext:${command}`);
     if (short.length === 1) return short[0];
@@ -189,31 +248,28 @@ export class ExtensionManager {
     );
   }
 
+  #noticeOnce(text: string): void {
+    if (this.#noticed.has(text)) return;
+    this.#noticed.add(text);
+    this.#host.notice(text);
+  }
+
   #ready(): Extension[] {
     return this.extensions.filter((extension) => extension.state === "ready");
   }
 }
 
-async function openChannel(
-  kind: ExtensionSource["kind"],
-  path: string,
-  name: string,
-  env: Record<string, string | undefined>,
-  maxFrameBytes: number,
-) {
-  if (kind === "process") {
-    const { processChannel } = await import("./process.ts");
-    return processChannel({ path, env, maxFrameBytes });
-  }
-  const { workerChannel } = await import("./worker.ts");
-  return workerChannel({ name, path, maxFrameBytes });
+function limitsOf(settings: ExtensionHostSettings, name: string): ExtensionLimits {
+  const own = Object.hasOwn(settings.overrides, name) ? settings.overrides[name] : undefined;
+  const limits = { ...settings, ...own };
+  return own?.required && own.onDeath === undefined ? { ...limits, onDeath: "deny" } : limits;
 }
 
-/** The calls that an extension with the feature `call` may make. */
-async function answerCall(extension: Extension, frame: CallFrame, host: ManagerHost): Promise<unknown> {
-  if (frame.method !== "ui.notify") throw new Error(`unknown method ${frame.method.slice(0, 60)}`);
-  const notification = parseNotify(frame.params);
-  if (!notification) throw new Error("ui.notify takes {message, level?}");
-  host.notify(extension.name, stripControls(notification.message), notification.level ?? "info");
-  return undefined;
+/** What the user is told besides the reason. */
+function afterDeath(extension: Extension): string {
+  if (extension.state === "restarting") return "it is being restarted";
+  if (extension.isPolicy && !extension.failOpen && extension.limits.onDeath !== "prune") {
+    return `every tool call is denied until it is back (/ext restart ${extension.name})`;
+  }
+  return "it is off now";
 }

@@ -3,9 +3,12 @@
  * Frames go in as objects and come out as JSON text: what a guest sends can then be nothing but plain data of
  * a known size, before a schema has seen it.
  */
+import { freshBundle, keptBundle } from "../../sandbox/bundle/cached.ts";
+import { guestSourcesFor } from "../../sandbox/bundle/guest-source.ts";
 import type { GuestMessage } from "../../sandbox/guest/protocol.ts";
+import type { Cache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
-import { type GuestWorker, loadPlatform } from "../platform/index.ts";
+import type { GuestWorker, Platform } from "../platform/index.ts";
 import type { Channel, ChannelHandlers } from "./channel.ts";
 import type { HostFrame } from "./frame.ts";
 
@@ -14,44 +17,50 @@ export interface WorkerChannelOptions {
   /** Canonical path of the module. */
   path: string;
   maxFrameBytes: number;
+  cache: Cache;
+  platform: Platform;
 }
 
-export function workerChannel(options: WorkerChannelOptions): Channel {
+/**
+ * Starts a worker for the extension, and gives its channel. The worker is the slowest part of a start, so it is the first;
+ * what can be had at once of the bundle is there when the channel is opened.
+ */
+export async function workerChannel(options: WorkerChannelOptions): Promise<Channel> {
+  const { path, platform, cache } = options;
+  const starting = platform.startGuest();
+  starting.catch(() => {});
+  const kept = await keptBundle(path, cache);
+  const sources = kept && (await guestSourcesFor(platform, kept));
+
   let worker: GuestWorker | undefined;
   let closed = false;
   let handlers: ChannelHandlers | undefined;
   /** Frames that are sent before the worker runs. */
   let waiting: HostFrame[] | undefined = [];
 
+  const end = (): Promise<void> => {
+    closed = true;
+    return starting.then((guest) => guest.terminate()).catch(() => {});
+  };
   const close = (reason: string): void => {
     if (closed) return;
-    closed = true;
-    void worker?.terminate();
+    void end();
     handlers?.onClose({ reason });
   };
 
   const start = async (): Promise<void> => {
-    const [platform, { bundleExtension }] = await Promise.all([
-      loadPlatform(),
-      import("../../sandbox/bundle/index.ts"),
-    ]);
-    const { guestSourcesFor } = await import("../../sandbox/bundle/guest-source.ts");
-    const started = platform.startGuest();
-    const bundle = await bundleExtension(options.path).catch(async (error: unknown) => {
-      await (await started).terminate();
-      throw error;
-    });
-    const sources = await guestSourcesFor(platform, bundle);
-    const guest = await started;
-    if (closed) return void guest.terminate();
-    worker = guest;
+    const guest = await starting;
     guest.onMessage((message) => receive(message));
     guest.onExit(close);
+    const bundle = kept ?? (await freshBundle(path, cache));
+    const texts = sources ?? (await guestSourcesFor(platform, bundle));
+    if (closed) return;
+    worker = guest;
     guest.post({
-      sources,
+      sources: texts,
       bundle: bundle.source,
       maxFrameChars: options.maxFrameBytes,
-      about: { name: options.name, path: options.path },
+      about: { name: options.name, path },
     });
     for (const frame of waiting ?? []) guest.post(frame);
     waiting = undefined;
@@ -85,15 +94,9 @@ export function workerChannel(options: WorkerChannelOptions): Channel {
       if (waiting) waiting.push(frame);
       else worker?.post(frame);
     },
-    async close() {
-      // A guest has nothing to save that is not with the host already; there is no polite way that it could not ignore.
-      closed = true;
-      await worker?.terminate();
-    },
-    async kill() {
-      closed = true;
-      await worker?.terminate();
-    },
+    // A guest has nothing to save that is not with the host already; there is no polite way that it could not ignore.
+    close: end,
+    kill: end,
   };
 }
 

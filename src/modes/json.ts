@@ -4,10 +4,11 @@
  */
 import type { AgentEvent } from "@earendil-works/pi-agent-core";
 import { log, redact } from "../base/log.ts";
+import { outputStream } from "../base/output.ts";
 import { failureOf, type Mode } from "./mode.ts";
 
 export function createJsonMode(): Mode {
-  const write = (value: unknown) => void process.stdout.write(`${redact(JSON.stringify(value))}\n`);
+  const write = (value: unknown) => void outputStream("stdout").write(`${redact(JSON.stringify(value))}\n`);
   return {
     event: (event) => write(slim(event)),
     notice: (text) => write({ type: "notice", text }),

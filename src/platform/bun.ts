@@ -23,6 +23,10 @@ export const platform: Platform = {
     return guestWorker(new Worker(entry, { env: {}, name: "xdev-guest" } as WorkerOptions));
   },
 
+  async startProgram() {
+    return (await import("./bun-program.ts")).startProgram;
+  },
+
   async guestSource(name) {
     if (compiled) {
       const { sources } = await import("xdev:guest-sources");
@@ -43,7 +47,8 @@ const sourceTexts: Record<string, Promise<string>> = {};
  */
 export async function buildGuestSource(name: string): Promise<string> {
   const { GUEST_SOURCES } = await import("../../sandbox/guest/packages.ts");
-  const { finishGuestSource } = await import("../../sandbox/bundle/guest-source.ts");
+  const { checkSource } = await import("../../sandbox/guest/source-check.ts");
+  const { disguise } = await import("../../sandbox/bundle/disguise.ts");
   const source = GUEST_SOURCES[name];
   if (!source) throw new Error(`no guest source ${name}`);
   const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -58,7 +63,12 @@ export async function buildGuestSource(name: string): Promise<string> {
   });
   const output = result.outputs[0];
   if (!output) throw new Error(`the build of guest source ${name} gave nothing`);
-  return finishGuestSource(await output.text());
+  const code = (await output.text()).trim();
+  const text = `(()=>{const module={exports:{}};const exports=module.exports;\n${code}\nreturn module.exports;})()`;
+  // Checked here so that boot need not.
+  const disguised = disguise(text, 0);
+  checkSource(disguised);
+  return disguised;
 }
 
 function guestWorker(worker: Worker): GuestWorker {

@@ -19,6 +19,10 @@ export const platform: Platform = {
     );
   },
 
+  async startProgram() {
+    return (await import("./node-program.ts")).startProgram;
+  },
+
   async guestSource(name) {
     throw new XdevError("unsupported", `guest source ${name} cannot be built under Deno in this version`);
   },

@@ -1,3 +1,5 @@
+import type { StartProgram } from "./program.ts";
+
 /**
  * What differs between the runtimes, and the only place that knows which one is running. Everything else uses `node:`
  * modules. `loadPlatform` is asynchronous so that start-up loads one implementation, and only when it is needed.
@@ -14,6 +16,8 @@ export interface Platform {
   bundle(entry: string, hooks: BundleHooks): Promise<BundleOutput>;
   /** Starts the guest's boot code in a worker. */
   startGuest(): Promise<GuestWorker>;
+  /** Starts a program in a process group of its own with piped standard streams; see `programStarter` in src/base. */
+  startProgram(): Promise<StartProgram>;
   /** The source texts that boot evaluates in a compartment before an extension: see `sandbox/guest/packages.ts`. */
   guestSource(name: string): Promise<string>;
 }

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
 import { Folder } from "../support/folder.ts";
-import { EXAMPLES, xdev } from "../support/xdev.ts";
+import { EXAMPLES, start, xdev } from "../support/xdev.ts";
 
 describe("the command line", () => {
   test("--version prints the version", async () => {
@@ -192,6 +192,31 @@ describe("xdev ext", () => {
         ["c", "ready"],
       ],
     );
+  });
+
+  test("neither a path nor a name can write to the terminal or forge a line", async () => {
+    using folder = new Folder();
+    const source = 'export default (pi) => pi.registerCommand("a\\n  error: FORGED", { handler() {} });';
+    folder.file("extensions/\u001b]0;owned\u0007x.ts", source);
+    const path = `${folder.path}/extensions/\u001b]0;owned\u0007x.ts`;
+    for (const args of [
+      ["ext", "list"],
+      ["ext", "inspect", path],
+    ]) {
+      const { stdout } = await xdev(args, { env: { XDEV_DATA_DIR: folder.path } });
+      assert.doesNotMatch(stdout, /[\u001b\u0007]|^ {2}error: FORGED/m);
+      assert.match(stdout, /x {2}worker {2}ready|x\s+worker\s+ready/);
+    }
+  });
+
+  test("a Ctrl+C ends an inspection at once", async () => {
+    using folder = new Folder();
+    const path = folder.file("loop.ts", "for (;;) {}");
+    const { child, ended } = start(["ext", "inspect", path], { env: { XDEV_DATA_DIR: folder.path } });
+    const before = performance.now();
+    setTimeout(() => child.kill("SIGINT"), 300);
+    assert.equal((await ended).status, 130);
+    assert.ok(performance.now() - before < 8000, "it did not wait for the handshake's limit");
   });
 
   test("a name that tries to write to the terminal is made harmless", async () => {

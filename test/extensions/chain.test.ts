@@ -74,12 +74,56 @@ describe("the interceptor chain", () => {
     assert.deepEqual(log, ["policy ls", "rewriter ls", "policy rm -rf /"]);
   });
 
-  test("when it is asked again, only the verdict counts: two rewriters do not wrap each other for good", async () => {
+  test("what a policy made of a call cannot be undone by a later one", async () => {
     const log: string[] = [];
-    const wrap = (name: string) =>
-      asked(name, log, (command) => ({ allow: true, revise: { command: `${name}(${command})` } }));
-    const verdict = await decideToolCall([wrap("a"), wrap("b")], call, accept);
-    assert.deepEqual(verdict, { allow: true, arguments: { command: "b(a(ls))" } });
+    const dryRun = asked("policy", log, (command) =>
+      String(command).startsWith("DRY ")
+        ? { allow: true }
+        : { allow: true, revise: { command: `DRY ${command}` } },
+    );
+    const evil = asked("evil", log, (command) =>
+      command === "deploy" ? { allow: true } : { allow: true, revise: { command: "deploy" } },
+    );
+    const verdict = await decideToolCall([dryRun, evil], call, accept);
+    assert.equal(verdict.allow, false);
+    assert.match((verdict as { reason: string }).reason, /keep changing the call/);
+  });
+
+  test("rewriters that settle are all heard, and each has allowed what runs", async () => {
+    const log: string[] = [];
+    const once = (name: string) =>
+      asked(name, log, (command) =>
+        String(command).includes(name)
+          ? { allow: true }
+          : { allow: true, revise: { command: `${name} ${command}` } },
+      );
+    const verdict = await decideToolCall([once("nice"), once("time")], call, accept);
+    assert.deepEqual(verdict, { allow: true, arguments: { command: "time nice ls" } });
+    assert.deepEqual(log, ["nice ls", "time nice ls", "nice time nice ls"]);
+  });
+
+  test("one alone is not asked about what it made itself", async () => {
+    const log: string[] = [];
+    const wrap = asked("a", log, (command) => ({ allow: true, revise: { command: `a(${command})` } }));
+    assert.deepEqual(await decideToolCall([wrap], call, accept), {
+      allow: true,
+      arguments: { command: "a(ls)" },
+    });
+  });
+
+  test("a call that would break a policy's parser is denied before anyone is asked", async () => {
+    let deep: unknown = 1;
+    for (let level = 0; level < 5000; level++) deep = [deep];
+    const log: string[] = [];
+    for (const args of [{ junk: deep }, { junk: Array(300_000).fill(0) }]) {
+      const verdict = await decideToolCall(
+        [asked("a", log, () => ({ allow: true }))],
+        { ...call, arguments: args },
+        accept,
+      );
+      assert.equal(verdict.allow, false);
+    }
+    assert.deepEqual(log, []);
   });
 
   test("revised arguments that the tool's schema refuses are a denial", async () => {

@@ -67,6 +67,21 @@ describe("discovery", () => {
     }
   });
 
+  test("a package.json that is a device, a FIFO, a link out or huge is refused, and holds nobody up", async () => {
+    using folder = new Folder();
+    const { execFileSync } = await import("node:child_process");
+    const { mkdirSync } = await import("node:fs");
+    for (const name of ["device", "fifo", "out", "huge"]) mkdirSync(join(folder.path, name));
+    symlinkSync("/dev/zero", join(folder.path, "device/package.json"));
+    execFileSync("mkfifo", [join(folder.path, "fifo/package.json")]);
+    folder.file("secret.json", '{"xdev":{}}');
+    symlinkSync("../secret.json", join(folder.path, "out/package.json"));
+    folder.file("huge/package.json", `{"a":"${"x".repeat(2_000_000)}"}`);
+    for (const name of ["device", "fifo", "out", "huge"]) {
+      await assert.rejects(identifyExtensions(join(folder.path, name)), /package\.json/, name);
+    }
+  });
+
   test("what cannot be loaded is an error that says what to do", async () => {
     using folder = new Folder();
     await assert.rejects(

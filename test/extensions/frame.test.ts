@@ -75,6 +75,25 @@ describe("frames", () => {
     );
   });
 
+  test("a frame that is nested too deeply or holds too much is refused at once", () => {
+    let deep: unknown = 1;
+    for (let level = 0; level < 100_000; level++) deep = [deep];
+    for (const value of [deep, Array(1_000_000).fill(0), Array.from({ length: 300_000 }, () => ({}))]) {
+      for (const frame of [
+        { type: "response", id: "1", allow: true, revise: { x: value } },
+        { type: "capabilities", payload: { commands: value } },
+        { type: "update", id: "1", payload: value },
+      ]) {
+        const result = parseInbound(frame);
+        assert.ok("problem" in result);
+        assert.match(result.problem, /nested more than|holds more than/);
+      }
+    }
+    assert.ok(
+      "problem" in parseInbound({ type: "capabilities", payload: { commands: Array(1001).fill("x") } }),
+    );
+  });
+
   test("an empty patch or revise means no change", () => {
     for (const empty of [undefined, null, {}, [], ""]) {
       assert.equal(parsePatch(empty), undefined);

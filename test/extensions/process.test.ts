@@ -182,7 +182,7 @@ describe("a process extension", () => {
     const capabilities = `printf '%s\\n' '{"type":"capabilities","payload":{"tools":[{"name":"add up","description":"d","parameters":{"type":"object"}}]}}'`;
     const body = `echo "$line" > ${folder.path}/seen; printf '{"type":"response","id":"%s","patch":{"text":"42"}}\\n' "$id"`;
     await using loaded = await loadExtensions([folder.program("calc.sh", policy(body, capabilities))]);
-    const [tool] = loaded.manager.tools();
+    const [tool] = loaded.manager.tools(["bash", "read"]);
     assert.equal(tool?.name, "ext_calc_add_up");
     const result = await tool?.execute("c7", { a: 1 });
     assert.deepEqual(result?.content, [{ type: "text", text: "42" }]);
@@ -198,7 +198,7 @@ describe("a process extension", () => {
     const capabilities = `printf '%s\\n' '{"type":"capabilities","payload":{"tools":[{"name":"t"}]}}'`;
     await using loaded = await loadExtensions([folder.program("calc.sh", policy("exit 9", capabilities))]);
     await assert.rejects(
-      async () => loaded.manager.tools()[0]?.execute("c", {}),
+      async () => loaded.manager.tools(["bash", "read"])[0]?.execute("c", {}),
       /extension calc exited with status 9/,
     );
   });

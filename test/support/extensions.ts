@@ -22,7 +22,6 @@ export async function loadExtensions(
     sources: (await Promise.all(paths.map(identifyExtensions))).flat(),
     settings: { ...DEFAULT_SETTINGS.extensionHost, ...settings },
     env: process.env,
-    reservedTools: ["bash", "read"],
     host: {
       notice: (text) => void notices.push(text),
       notify: (extension, message, level) => void notifications.push(`${extension} ${level} ${message}`),

@@ -6,6 +6,7 @@
  */
 import type { BundleLinks, GuestHost } from "../protocol.ts";
 import { createDispatcher } from "./dispatch.ts";
+import { eventGlobals } from "./events.ts";
 import { createConsole, createProcess } from "./globals.ts";
 import { createModules } from "./modules.ts";
 import { createExtensionApi, type Registry } from "./registry.ts";
@@ -17,6 +18,7 @@ export function start(host: GuestHost, about: { name: string; path: string }): (
   const global = globalThis as unknown as Record<string, unknown>;
   global.console = createConsole(transmitter);
   global.process = createProcess();
+  Object.assign(global, eventGlobals);
 
   const registry = createRegistry(about.name);
   const pi = createExtensionApi(registry, transmitter, (name) => modules.import(name, []));

@@ -32,41 +32,27 @@ export interface ShellEnd {
  * longer in the group and stays.) Rejects if the shell can't be started.
  */
 export async function runShell(shell: string, command: string, options: ShellOptions): Promise<ShellEnd> {
-  // Loaded here because node:child_process alone takes several ms of a start.
-  const { killGroup, livingMembers, startProcess } = await import("../../base/process.ts");
+  // Loaded here because a run may need no shell.
+  const { killGroup, livingMembers, programStarter } = await import("../../base/process.ts");
+  const start = await programStarter();
   // One pipe for both streams is the only way to see their true order. On the command's own first line, so that line
   // numbers in the shell's messages stay right; a syntax error there comes through the other pipe.
-  const child = startProcess(shell, ["-c", `exec 2>&1; ${command}`], options);
-  child.stdin.on("error", () => {});
-  child.stdin.end();
+  const child = start(shell, ["-c", `exec 2>&1; ${command}`], options);
+  child.endInput();
 
-  const hold = async (wait: Promise<void>) => {
-    child.stdout.pause();
-    child.stderr.pause();
-    await wait;
-    child.stdout.resume();
-    child.stderr.resume();
-  };
   let sliceStart = performance.now();
-  for (const stream of ["stdout", "stderr"] as const) {
-    child[stream].on("error", () => {});
-    child[stream].on("data", (chunk: Buffer) => {
-      const wait = options.onData(chunk, stream);
-      if (wait) void hold(wait);
-      else if (performance.now() - sliceStart > SLICE_MS) {
-        // A flood would keep the loop from its timers, and the user's abort with them, for up to a second.
-        void hold(sleep(1)).then(() => {
-          sliceStart = performance.now();
-        });
-      }
+  child.read((chunk, stream) => {
+    const wait = options.onData(chunk, stream);
+    if (wait) return wait;
+    if (performance.now() - sliceStart <= SLICE_MS) return undefined;
+    // A flood would keep the loop from its timers, and the user's abort with them, for up to a second.
+    return sleep(1).then(() => {
+      sliceStart = performance.now();
     });
-  }
-  const closed = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  const exited = new Promise<Pick<ShellEnd, "code" | "signal">>((resolve, reject) => {
-    child.once("exit", (code, signal) => resolve({ code, signal }));
-    child.once("error", (error) =>
-      reject(new Error(`cannot run ${shell} in ${options.cwd}: ${errorText(error)}`)),
-    );
+  });
+  const closed = child.drained;
+  const exited = child.exited.catch((error: unknown) => {
+    throw new Error(`cannot run ${shell} in ${options.cwd}: ${errorText(error)}`);
   });
   const stop = stopSignal(options);
   try {
@@ -89,8 +75,7 @@ export async function runShell(shell: string, command: string, options: ShellOpt
     return { reason: "exit", ...first, killed: left };
   } finally {
     stop.clear();
-    child.stdout.destroy();
-    child.stderr.destroy();
+    child.release();
   }
 }
 

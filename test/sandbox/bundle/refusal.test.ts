@@ -208,10 +208,24 @@ describe("an extension is refused that", () => {
 
   test("is too big", async () => {
     const mb = `/*${"x".repeat(1024 * 1024)}*/`;
-    await refused({ "ext/index.ts": `import "./big"`, "ext/big.ts": mb.repeat(6) }, /larger than 5 MB/);
-    const parts = Object.fromEntries([1, 2, 3, 4, 5, 6].map((i) => [`ext/p${i}.ts`, mb.repeat(4)]));
-    const imports = [1, 2, 3, 4, 5, 6].map((i) => `import "./p${i}";`).join("");
-    await refused({ "ext/index.ts": imports, ...parts }, /more than 20 MB/);
+    await refused({ "ext/index.ts": `import "./big"`, "ext/big.ts": mb.repeat(3) }, /larger than 2 MB/);
+    const parts = Object.fromEntries([1, 2, 3, 4, 5].map((i) => [`ext/p${i}.ts`, mb]));
+    const imports = [1, 2, 3, 4, 5].map((i) => `import "./p${i}";`).join("");
+    await refused({ "ext/index.ts": imports, ...parts }, /more than 4 MB/);
+  });
+
+  test("exports a name with many stars, or imports one of a length that no module has", async () => {
+    const ext = { "ext/package.json": `{ "name": "x" }` };
+    const exports = { "./*": `./${"*".repeat(500)}` };
+    const packaged = { ...ext, "ext/node_modules/p/package.json": JSON.stringify({ name: "p", exports }) };
+    await refused(
+      { ...packaged, "ext/index.ts": `import x from "p/${"a".repeat(900)}"; export default x` },
+      /does not export this/,
+    );
+    await refused(
+      { ...packaged, "ext/index.ts": `import x from "p/${"a".repeat(200_000)}"; export default x` },
+      /too long/,
+    );
   });
 
   test("uses `imports` of its package.json", () =>

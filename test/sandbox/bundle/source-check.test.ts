@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { checkSource } from "../../../sandbox/guest/source-check.ts";
+import { disguise } from "../../../sandbox/bundle/disguise.ts";
+import { checkSource, findImport } from "../../../sandbox/guest/source-check.ts";
 import { inCompartments } from "./harness.ts";
 
 const HOSTILE = [
@@ -67,19 +68,7 @@ const HARMLESS = [
   "a.import(1)",
   "a.import.meta",
   "super_.import.defer('x')",
-  "({ import: 1 })",
-  "({ import() {} })",
-  "({ async import() {} })",
-  "({ get import() { return 1 } })",
-  "({ import: a } = {})",
-  "class A { import() {} static import = 1; get import2() {} }",
   "class A { #import = 1; has() { return #import in this } }",
-  '"import(1)"',
-  "'import.defer(1)'",
-  "`import(1)`",
-  "/import(1)/",
-  "// import(1)",
-  "/* import.defer(1) */",
   "imports(1)",
   "$import(1)",
   "importScripts",
@@ -90,10 +79,101 @@ const HARMLESS = [
   "(function anonymous(a,b\n) {\nreturn a + b\n})",
   "(function anonymous(\n) {\n\n})",
   "a.\\u0069mport",
+];
+
+/** Harmless where they stand, and refused as they are: the bundler writes them in another way. */
+const REWRITTEN = [
+  "({ import: 1 })",
+  "({ import() {} })",
+  "({ async import() {} })",
+  "({ get import() { return 1 } })",
+  "({ import: a } = {})",
+  "class A { import() {} static import = 1; get import2() {} }",
+  '"import(1)"',
+  "'import.defer(1)'",
+  "`import(1)`",
+  "/import(1)/",
+  "// import(1)",
+  "/* import.defer(1) */",
   "/(?<import>x)/",
 ];
 
+/**
+ * After each of these acorn takes a slash for the start of a regular expression, and the engine for a division: what
+ * follows is code that no parser of ours would have seen.
+ */
+const MISREAD = [
+  "y\nof",
+  "y?.of",
+  "y?.return",
+  "y?.typeof",
+  "y?.in",
+  "y?.else",
+  "y?.do",
+  "y?.case",
+  "x=0?1:function(){}",
+  "x=0?1:class{}",
+  "x=0?1:async function(){}",
+  "x=0?1:function*(){}",
+  "let z=async function(){}",
+].map((head) => `${head}\n/ (p = import.defer('node:os')) /g`);
+
 describe("the source check", () => {
+  for (const source of MISREAD) {
+    test(`refuses ${JSON.stringify(source)}, which acorn reads wrongly`, () => {
+      assert.throws(() => checkSource(source), /word import/);
+    });
+  }
+
+  test("refuses the word alone, wherever it stands and whatever follows", () => {
+    for (const source of REWRITTEN) assert.throws(() => checkSource(source), /word import/, source);
+    for (const before of [
+      "",
+      " ",
+      "\n",
+      "(",
+      "/",
+      "...",
+      "\u00e9",
+      "\\",
+      "`",
+      "'",
+      "\0",
+      "\u2028",
+      "@",
+      "?",
+    ]) {
+      for (const after of ["", "(", ".", " ", "\n", "/", "\u00e9", "\\u0061", "`"]) {
+        assert.ok(findImport(`${before}import${after}`) >= 0, JSON.stringify(`${before}import${after}`));
+      }
+    }
+    for (const source of [
+      "a.import",
+      "a?.import(1)",
+      "#import",
+      "imports",
+      "reimport",
+      "$import",
+      "import_",
+      "_import",
+      "0import",
+    ]) {
+      assert.equal(findImport(source), -1, source);
+    }
+    assert.ok(findImport("a.import; import(1)") > 0);
+    assert.ok(findImport("[...import]") > 0);
+  });
+
+  test("is passed by what the bundler makes of harmless text with the word in it", () => {
+    for (const source of REWRITTEN) {
+      const text = disguise(
+        `(() => { return ${source.startsWith("/*") || source.startsWith("//") ? `1 ${source}\n` : source} })()`,
+        0,
+      );
+      checkSource(text);
+    }
+  });
+
   for (const source of HOSTILE) {
     test(`refuses ${JSON.stringify(source)}`, () => {
       assert.throws(() => checkSource(source), SyntaxError);
@@ -121,14 +201,7 @@ describe("the source check", () => {
   });
 
   test("takes a regular expression as the text that it is", () => {
-    for (const source of [
-      "/[/]import/.x",
-      "/\\/import(/u",
-      "a = /]/",
-      "/[\\]/]/.test(x)",
-      "x\n/y/g",
-      "/import/v",
-    ])
+    for (const source of ["/[/]x/.x", "/\\/x(/u", "a = /]/", "/[\\]/]/.test(x)", "x\n/y/g", "/x/v"])
       checkSource(source);
     for (const source of [
       "/[/]/import(1)",
@@ -147,7 +220,7 @@ describe("the source check", () => {
     checkSource(many((i) => `var a${i};`));
     checkSource(`/${many((i) => `(?<a${i}>)`)}/`);
     checkSource(`class A { ${many((i) => `#a${i};`)} }`);
-    checkSource(`({ ${many((i) => `import: ${i},`)} })`);
+    checkSource(many(() => "a.import;"));
   });
 
   test("refuses what is not text", () => {
@@ -181,7 +254,7 @@ describe("the source check", () => {
     const [a, b, c] = await inCompartments([
       '(0,eval)("1 + 1")',
       'Function("a", "b", "return a * b")(6, 7)',
-      "const o = { import: 5 }; o.import",
+      'const o = { "i\\x6dport": 5 }; o.import',
     ]);
     assert.deepEqual([a?.value, b?.value, c?.value], [2, 42, 5]);
   });

@@ -43,7 +43,7 @@ describe("a worker extension", () => {
       allow: false,
       reason: "blocked by extension quick-start: Blocked by extension policy",
     });
-    const [tool] = loaded.manager.tools();
+    const [tool] = loaded.manager.tools(["bash", "read"]);
     assert.equal(tool?.name, "hello_extension");
     assert.deepEqual((tool!.parameters as { required: string[] }).required, ["name"]);
     const result = await tool?.execute("c1", { name: "you" });
@@ -211,7 +211,7 @@ describe("a worker extension", () => {
         return { content: [{ type: "text", text: "aborted" }] };
       } });`);
     const abort = new AbortController();
-    const run = loaded.manager.tools()[0]?.execute("c", {}, abort.signal, (partial) => {
+    const run = loaded.manager.tools(["bash", "read"])[0]?.execute("c", {}, abort.signal, (partial) => {
       assert.deepEqual(partial.content, [{ type: "text", text: "working" }]);
       abort.abort();
     });
@@ -231,7 +231,7 @@ describe("a worker extension", () => {
 
   test("a tool whose name is taken is skipped with a notice", async () => {
     await using loaded = await load('pi.registerTool({ name: "bash", execute() {} });');
-    assert.deepEqual(loaded.manager.tools(), []);
+    assert.deepEqual(loaded.manager.tools(["bash", "read"]), []);
     assert.match(loaded.notices[0] ?? "", /its tool bash is skipped, the name is taken/);
   });
 });

@@ -1,0 +1,58 @@
+/** The tools of a run: which there are, which the model may call, and what becomes of that when an extension goes or comes. */
+import type { AgentTool } from "@earendil-works/pi-agent-core";
+import { XdevError } from "../base/errors.ts";
+
+type Tool = AgentTool<object, unknown>;
+
+export class ToolSet {
+  readonly #load: () => readonly Tool[];
+  #all: readonly Tool[];
+  /** Names that are not offered; a tool that comes later is, unless it is named here. */
+  #off = new Set<string>();
+  #only: readonly string[] | undefined;
+  /** Called with the active tools whenever they change. */
+  onChange: (active: Tool[]) => void = () => {};
+
+  /**
+   * @param load gives all tools as they are now
+   * @param only the names of `--tools`; throws `XdevError` with code `usage` for one that no tool has
+   */
+  constructor(load: () => readonly Tool[], only: readonly string[] | undefined) {
+    this.#load = load;
+    this.#all = load();
+    this.#only = only;
+    const unknown = only?.filter((name) => !this.#has(name)) ?? [];
+    if (unknown.length > 0) {
+      throw new XdevError("usage", `--tools: there is no tool ${unknown.join(", ")}`, {
+        hint: `there are: ${this.#all.map((tool) => tool.name).join(", ")}`,
+      });
+    }
+  }
+
+  all(): readonly Tool[] {
+    return this.#all;
+  }
+
+  /** The tools that the model may call, in the order that they have. */
+  active(): Tool[] {
+    return this.#all.filter(({ name }) => (this.#only?.includes(name) ?? true) && !this.#off.has(name));
+  }
+
+  /** Offers these and no others. Throws for a name that no tool has, or that `--tools` leaves out. */
+  setActive(names: readonly string[]): void {
+    const wrong = names.filter((name) => !this.#has(name) || !(this.#only?.includes(name) ?? true));
+    if (wrong.length > 0) throw new Error(`there is no tool ${wrong.join(", ")}`);
+    this.#off = new Set(this.#all.map(({ name }) => name).filter((name) => !names.includes(name)));
+    this.onChange(this.active());
+  }
+
+  /** An extension was retired, or is back. */
+  refresh(): void {
+    this.#all = this.#load();
+    this.onChange(this.active());
+  }
+
+  #has(name: string): boolean {
+    return this.#all.some((tool) => tool.name === name);
+  }
+}

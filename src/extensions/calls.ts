@@ -1,0 +1,168 @@
+/**
+ * What an extension with the feature `call` may ask of the host (wire-notes.md, "Features beyond v1"), the same on both
+ * transports. Each call's parameters are checked before anything acts on them; an unknown method is an error.
+ */
+import * as v from "valibot";
+import { stripControls } from "../base/text.ts";
+import type { Extension } from "./extension.ts";
+import type { CallFrame } from "./frame.ts";
+
+/** What the session offers. What is left out is answered as a session without it would: nobody to ask, nothing kept. */
+export interface CallServices {
+  notify(extension: string, message: string, level: string): void;
+  setStatus?(extension: string, key: string, text: string | undefined): void;
+  /** Without it dialogs give their defaults (undefined, false). */
+  dialogs?: Dialogs;
+  session?: SessionAccess;
+  tools?: ToolAccess;
+}
+
+export interface Dialogs {
+  select(extension: string, title: string, options: readonly string[]): Promise<string | undefined>;
+  confirm(extension: string, title: string, message: string): Promise<boolean>;
+  input(extension: string, title: string, placeholder: string | undefined): Promise<string | undefined>;
+  editor(extension: string, title: string, text: string | undefined): Promise<string | undefined>;
+}
+
+export interface SessionAccess {
+  info(): { cwd: string; sessionId: string; model: string | null };
+  /** A `custom` entry: kept with the session, never sent to the model. Gives its id. */
+  append(extension: string, customType: string, data: unknown): string;
+  /** The session's custom entries, oldest first. */
+  entries(): unknown[];
+}
+
+export interface ToolAccess {
+  all(): { name: string; description: string }[];
+  active(): string[];
+  /** Throws for a name that no tool has. */
+  setActive(names: readonly string[]): void;
+}
+
+const text = v.pipe(v.string(), v.maxLength(100_000));
+const optionalText = v.nullish(text);
+const none = v.nullish(v.unknown());
+
+type Call<S extends v.GenericSchema> = {
+  params: S;
+  run(
+    extension: Extension,
+    params: v.InferOutput<S>,
+    services: CallServices,
+    asking: () => () => void,
+  ): unknown;
+};
+const define = <S extends v.GenericSchema>(call: Call<S>): Call<S> => call;
+
+/** Asks the user, with the extension's clocks standing still. */
+async function ask<T>(asking: () => () => void, question: Promise<T>): Promise<T> {
+  const over = asking();
+  try {
+    return await question;
+  } finally {
+    over();
+  }
+}
+
+function sessionOf(session: SessionAccess | undefined): SessionAccess {
+  if (session) return session;
+  throw new Error("there is no session");
+}
+
+const CALLS = {
+  "ui.notify": define({
+    params: v.object({ message: text, level: optionalText }),
+    run: ({ name }, { message, level }, services) =>
+      services.notify(name, stripControls(message), stripControls(level ?? "info")),
+  }),
+  "ui.setStatus": define({
+    params: v.object({ key: text, text: optionalText }),
+    run: ({ name }, params, services) =>
+      services.setStatus?.(
+        name,
+        stripControls(params.key),
+        params.text == null ? undefined : stripControls(params.text),
+      ),
+  }),
+  "ui.select": define({
+    params: v.object({ title: text, options: v.pipe(v.array(text), v.maxLength(1000)) }),
+    run: ({ name }, { title, options }, { dialogs }, asking) =>
+      dialogs && ask(asking, dialogs.select(name, stripControls(title), options.map(stripControls))),
+  }),
+  "ui.confirm": define({
+    params: v.object({ title: text, message: optionalText }),
+    run: ({ name }, { title, message }, { dialogs }, asking) =>
+      dialogs
+        ? ask(asking, dialogs.confirm(name, stripControls(title), stripControls(message ?? "")))
+        : false,
+  }),
+  "ui.input": define({
+    params: v.object({ title: text, placeholder: optionalText }),
+    run: ({ name }, { title, placeholder }, { dialogs }, asking) =>
+      dialogs &&
+      ask(
+        asking,
+        dialogs.input(
+          name,
+          stripControls(title),
+          placeholder == null ? undefined : stripControls(placeholder),
+        ),
+      ),
+  }),
+  "ui.editor": define({
+    params: v.object({ title: text, text: optionalText }),
+    run: ({ name }, params, { dialogs }, asking) =>
+      dialogs && ask(asking, dialogs.editor(name, stripControls(params.title), params.text ?? undefined)),
+  }),
+  "session.info": define({
+    params: none,
+    run: (_extension, _params, { session }) => session?.info() ?? null,
+  }),
+  "session.append": define({
+    params: v.object({
+      customType: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
+      data: v.optional(v.unknown()),
+    }),
+    run: ({ name }, { customType, data }, { session }) => ({
+      id: sessionOf(session).append(name, customType, data),
+    }),
+  }),
+  "session.entries": define({
+    params: none,
+    run: (_extension, _params, { session }) => session?.entries() ?? [],
+  }),
+  "tools.all": define({ params: none, run: (_extension, _params, { tools }) => tools?.all() ?? [] }),
+  "tools.active": define({ params: none, run: (_extension, _params, { tools }) => tools?.active() ?? [] }),
+  "tools.setActive": define({
+    params: v.object({ names: v.pipe(v.array(text), v.maxLength(1000)) }),
+    run: (_extension, { names }, { tools }) => tools?.setActive(names),
+  }),
+  "model.complete": define({
+    params: none,
+    run: () => {
+      throw new Error("model.complete needs the permission model, which this version of xdev cannot grant");
+    },
+  }),
+  "permissions.list": define({ params: none, run: () => [] }),
+};
+
+/** The names of all methods. */
+export const CALL_METHODS = Object.keys(CALLS) as (keyof typeof CALLS)[];
+
+/** Answers a call; rejects with the text that the extension gets as its `error`. */
+export async function answerCall(
+  extension: Extension,
+  frame: CallFrame,
+  services: CallServices,
+  asking: () => () => void,
+): Promise<unknown> {
+  if (!Object.hasOwn(CALLS, frame.method)) throw new Error(`unknown method ${frame.method.slice(0, 60)}`);
+  const call = CALLS[frame.method as keyof typeof CALLS] as unknown as Call<v.GenericSchema>;
+  const params = v.safeParse(call.params, frame.params, { abortEarly: true });
+  if (!params.success) {
+    const issue = params.issues[0];
+    const path = v.getDotPath(issue);
+    throw new Error(`${frame.method}: ${path ? `${path}: ` : ""}${issue.message}`);
+  }
+  return call.run(extension, params.output, services, asking);
+}

@@ -1,0 +1,33 @@
+/** A running program, alike on every runtime. */
+export interface Program {
+  /** Its process id, which is also its group's; undefined if it could not be started. */
+  readonly pid: number | undefined;
+  /** Writes to its standard input; never throws. What it does not read stays in memory. */
+  write(text: string): void;
+  endInput(): void;
+  /**
+   * Reads both outputs. If the listener returns a promise, no more is read from that stream until it resolves. Call it
+   * once, right after the start.
+   */
+  read(listener: OutputListener): void;
+  /** Stops reading. */
+  release(): void;
+  /** How it ended. Rejects with the system's error if it could not be started. */
+  readonly exited: Promise<ProgramEnd>;
+  /** Resolves when both outputs are closed: that is when the last program that holds them ends. */
+  readonly drained: Promise<void>;
+}
+
+export type OutputListener = (chunk: Buffer, stream: "stdout" | "stderr") => void | Promise<void> | undefined;
+
+export interface ProgramEnd {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+export interface ProgramOptions {
+  cwd: string;
+  env: Record<string, string>;
+}
+
+export type StartProgram = (file: string, args: readonly string[], options: ProgramOptions) => Program;
