@@ -28,6 +28,7 @@ export function checkAttributes(path: string, text: string): void {
 
 /** Where `specifier` first stands as a string in `text`: the import, unless the same string comes before it. */
 export function placeOfImport(text: string, specifier: string): { line: number; column: number } | undefined {
+  if (specifier.length > 1000) return undefined;
   const escaped = specifier.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   const quoted = `["'\`]${escaped}["'\`]`;
   const inStatement = new RegExp(`(?:from|import|require)[\\s(]*(${quoted})`).exec(text);

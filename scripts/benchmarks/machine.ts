@@ -21,10 +21,12 @@ export async function findPython(): Promise<Python> {
   const searchPath = process.env.PATH ?? "";
   const found = Bun.which("python3");
   if (!found) throw new Error("the benchmark needs python3: one of its extensions is written in it");
+  if (!(await isScript(found))) return { path: found, searchPath, shim: undefined };
+  // Behind a version manager's script: the system's own, which is what a machine without one has, else what it leads to.
+  const system = "/usr/bin/python3";
   const { stdout, exitCode } = Bun.spawnSync([found, "-c", "import sys; print(sys.executable)"]);
-  const path = stdout.toString().trim();
+  const path = (await Bun.file(system).exists()) ? system : stdout.toString().trim();
   if (exitCode !== 0 || !path) throw new Error(`${found} does not run`);
-  if (!(await isScript(found))) return { path, searchPath, shim: undefined };
   return { path, searchPath: dirname(path) + delimiter + searchPath, shim: found };
 }
 
