@@ -3,17 +3,18 @@ import { realpath, stat } from "node:fs/promises";
 import type { AgentTool } from "@earendil-works/pi-agent-core";
 import { createMessageQueue, type MessageQueue, QUEUE_ACTIONS } from "../agent/message-queue.ts";
 import { ToolSet } from "../agent/tool-set.ts";
-import { XdevError } from "../base/errors.ts";
+import { errorText, XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
 import { scratchFolder } from "../base/scratch.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
-import { loadSettings } from "../config/settings.ts";
+import { loadSettings, type Settings } from "../config/settings.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
+import type { RegisteredProvider } from "../models/registered.ts";
 import { createJsonMode } from "../modes/json.ts";
 import type { Mode } from "../modes/mode.ts";
 import { createPrintMode } from "../modes/print.ts";
@@ -63,6 +64,8 @@ export async function run(
     entries: new MemoryEntries(),
     logs: new ExtensionLogs(dataDir),
     tools: undefined,
+    providers: new Map(),
+    registering: [],
   };
   const workspace = trustedWorkspace(cwd, dataDir);
   workspace.catch(() => {});
@@ -90,15 +93,24 @@ export async function run(
   );
   hooks.catch(() => {});
   const abandoned = new AbortController();
-  const model = import("../models/index.ts").then(({ resolveModel }) =>
-    resolveModel({
-      dataDir,
-      cwd,
-      env: process.env,
-      signal: AbortSignal.any([interrupt, abandoned.signal]),
-      ...(options.model === undefined ? {} : { spec: options.model }),
-    }),
-  );
+  const resolve = (registered: readonly RegisteredProvider[]) =>
+    import("../models/index.ts").then(({ resolveModel }) =>
+      resolveModel({
+        dataDir,
+        cwd,
+        env: process.env,
+        signal: AbortSignal.any([interrupt, abandoned.signal]),
+        registered,
+        ...(options.model === undefined ? {} : { spec: options.model }),
+      }),
+    );
+  // An extension may bring the provider that is asked for: then the answer is only known when all have loaded.
+  const model = resolve([]).catch(async (error: unknown) => {
+    if (settings.extensionHost.allowProviders.length === 0) throw error;
+    await extensions;
+    await Promise.all(state.registering);
+    return resolve([...state.providers.values()]);
+  });
   model.catch(() => {});
   // Its SDK loads while extensions shake hands.
   void model.then((resolved) => resolved.preload()).catch(() => {});
@@ -205,6 +217,9 @@ interface RunState {
   entries: MemoryEntries;
   logs: ExtensionLogs;
   tools: ToolSet | undefined;
+  /** What extensions registered, by the provider's name. */
+  providers: Map<string, RegisteredProvider>;
+  registering: Promise<void>[];
 }
 
 async function loadExtensions(
@@ -233,7 +248,11 @@ async function loadExtensions(
       notice: (text) => mode.notice(text),
       // Without a terminal a notification has no effect (extension-api.md, "`ctx.ui` by mode").
       notify: (extension, message, level) => log.debug(`extension ${extension} says (${level}): ${message}`),
-      action: (extension, { action, text }) => {
+      action: (extension, { action, text, payload }) => {
+        if (action === "register_provider") {
+          state.registering.push(registerProvider(extension, payload, settings, state, mode));
+          return;
+        }
         const known = QUEUE_ACTIONS.find((name) => name === action);
         if (known) queue.add(extension, known, text ?? "");
         else
@@ -255,4 +274,26 @@ async function loadExtensions(
       },
     },
   });
+}
+
+/** `register_provider` (§6): only where the user's settings allow it, since a provider reads the conversation. */
+async function registerProvider(
+  extension: string,
+  payload: unknown,
+  settings: Settings,
+  state: RunState,
+  mode: Mode,
+): Promise<void> {
+  if (!settings.extensionHost.allowProviders.includes(extension)) {
+    return mode.notice(
+      `extension ${extension} wants to register a model provider, which could read your conversation: to allow it, add it to extensionHost.allowProviders in config.yml`,
+    );
+  }
+  const { parseRegistered } = await import("../models/registered.ts");
+  try {
+    const provider = parseRegistered(payload);
+    state.providers.set(provider.name, provider);
+  } catch (error) {
+    mode.notice(`extension ${extension} registers no provider: ${errorText(error)}`);
+  }
 }

@@ -7,6 +7,7 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import type { FetchPolicy } from "./fetch.ts";
 import type { LocalServer } from "./local.ts";
 import type { ProviderSource } from "./provider.ts";
+import type { RegisteredProvider } from "./registered.ts";
 
 export interface ResolvedModel {
   model: Model<Api>;
@@ -29,6 +30,8 @@ export interface ModelOptions {
   offline?: boolean;
   /** Retries and limits; see `FetchPolicy` for the defaults. */
   tuning?: Partial<FetchPolicy>;
+  /** Providers of extensions; those of models.yml go first. */
+  registered?: readonly RegisteredProvider[];
   /** The local servers to look for; default `LOCAL_SERVERS`. */
   localServers?: readonly LocalServer[];
 }
@@ -119,8 +122,11 @@ export async function listModels(options: Omit<ModelOptions, "spec">): Promise<M
 
 async function load(options: Omit<ModelOptions, "spec">) {
   const { loadModelsFile } = await import("./file.ts");
-  const { env, offline, signal, localServers } = options;
-  return { file: await loadModelsFile(options.dataDir), env, offline, signal, localServers };
+  const { env, offline, signal, localServers, registered = [] } = options;
+  const file = await loadModelsFile(options.dataDir);
+  const brought = Object.fromEntries(registered.map(({ name, config }) => [name, config]));
+  const config = { ...file.config, providers: { ...brought, ...file.config.providers } };
+  return { file: registered.length > 0 ? { ...file, config } : file, env, offline, signal, localServers };
 }
 
 function describe(model: Model<Api>): ListedModel {

@@ -43,7 +43,7 @@ const model = z.strictObject({
   compat: compat.optional(),
 });
 
-const provider = z.strictObject({
+export const providerSchema = z.strictObject({
   baseUrl: template
     .optional()
     .describe("as the protocol's SDK wants it: with /v1 for OpenAI's, without for Anthropic's"),
@@ -74,7 +74,10 @@ function noTwice(models: readonly { id: string }[], context: z.RefinementCtx): v
 }
 
 /** Without a `${…}`, an address can be checked before anyone uses it. */
-function complete(providers: Record<string, z.output<typeof provider>>, context: z.RefinementCtx): void {
+function complete(
+  providers: Record<string, z.output<typeof providerSchema>>,
+  context: z.RefinementCtx,
+): void {
   for (const [name, { baseUrl, models }] of Object.entries(providers)) {
     const report = (message: string, ...path: string[]) =>
       context.addIssue({ code: "custom", path: [name, ...path], message });
@@ -91,7 +94,7 @@ export const modelsFileSchema = z.strictObject({
   providers: z
     .record(
       z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, "letters, digits, dot, dash and underscore"),
-      provider,
+      providerSchema,
     )
     .superRefine(complete)
     .optional(),

@@ -117,7 +117,15 @@ export function createExtensionApi(
     registerFlag: keep("registerFlag", registry.flags),
     registerShortcut: keep("registerShortcut", registry.shortcuts),
     registerMessageRenderer: keep("registerMessageRenderer", registry.messageRenderers),
-    registerProvider: keep("registerProvider", registry.providers),
+    registerProvider(name: unknown, config: unknown): void {
+      keep("registerProvider", registry.providers)(name, config);
+      // What is data of it; functions (streamSimple, oauth) do not cross.
+      transmitter.send({
+        type: "action",
+        action: "register_provider",
+        payload: { ...(config as object), name },
+      });
+    },
     getFlag: (name: unknown): unknown =>
       (registry.flags.get(String(name)) as { default?: unknown } | undefined)?.default,
     logger: {

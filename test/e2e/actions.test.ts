@@ -1,0 +1,200 @@
+/** What extensions can do to a run (extension-protocol.md §6), with the compiled program. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { startModelServer } from "../fixtures/model-server.ts";
+import { Folder } from "../support/folder.ts";
+import { events, toolResults, xdev } from "../support/xdev.ts";
+
+/** An extension in sh that sends `frames` with its capabilities, and answers every event with allow after `onEvent`. */
+function extension(
+  folder: Folder,
+  name: string,
+  options: { before?: string; events?: string; onEvent?: string },
+): string {
+  const { before = "", events: wanted = "[]", onEvent = "" } = options;
+  return folder.program(
+    `${name}.sh`,
+    `#!/bin/sh
+${before}
+printf '%s\\n' '{"type":"capabilities","payload":{"events":${wanted}}}'
+while read -r line; do
+  case "$line" in *'"type":"event"'*) ;; *) continue ;; esac
+  id=$(printf '%s' "$line" | sed 's/.*"id":"\\([0-9]*\\)".*/\\1/')
+  ${onEvent}
+  printf '{"type":"response","id":"%s","allow":true}\\n' "$id"
+done
+`,
+  );
+}
+
+function replay(folder: Folder, turns: unknown[], ...more: string[]): string[] {
+  const file = folder.file("replay.json", JSON.stringify(turns));
+  return [
+    "-p",
+    "go",
+    "--mode",
+    "json",
+    "--model",
+    `replay:${file}`,
+    "--data-dir",
+    `${folder.path}/data`,
+    ...more,
+  ];
+}
+
+const CALL = { toolCalls: [{ name: "bash", arguments: { command: "true" } }] };
+
+describe("actions", () => {
+  test("a followUp is a run after this one", async () => {
+    using folder = new Folder();
+    const onEvent = `printf '{"type":"action","action":"followUp","text":"and now the rest"}\\n'`;
+    const path = extension(folder, "more", { events: '["tool_call"]', onEvent });
+    const turns = [
+      CALL,
+      { text: "first" },
+      { text: "second", expect: { role: "user", contains: "and now the rest" } },
+    ];
+    const outcome = await xdev(replay(folder, turns, "-e", path));
+    assert.equal(outcome.status, 0, outcome.stderr);
+  });
+
+  test("an aside reaches the model with the next request, as a note, and starts none of its own", async () => {
+    using folder = new Folder();
+    const onEvent = `printf '{"type":"action","action":"aside","text":"the build is red"}\\n'`;
+    const path = extension(folder, "note", { events: '["tool_call","turn_end"]', onEvent });
+    const server = await startModelServer({ script: [CALL, { text: "done" }] });
+    try {
+      folder.file(
+        "data/models.yml",
+        JSON.stringify({ providers: { l: { baseUrl: server.baseUrl, models: [{ id: "m" }] } } }),
+      );
+      const outcome = await xdev([
+        "-p",
+        "go",
+        "--mode",
+        "json",
+        "--data-dir",
+        `${folder.path}/data`,
+        "-e",
+        path,
+      ]);
+      assert.equal(outcome.status, 0, outcome.stderr);
+      assert.equal(server.requests.length, 2, "the note after the last turn starts no request");
+      assert.match(JSON.stringify(server.requests[1]?.body), /<aside from=\\"note\\">\\nthe build is red/);
+      const asides = events(outcome).filter(
+        (event) => event.type === "message_end" && (event.message as { role: string }).role === "aside",
+      );
+      assert.ok(asides.length >= 1, "it has a surface of its own");
+    } finally {
+      await server.close();
+    }
+  });
+
+  test("a flood of steers ends: what is too much is dropped with one notice", async () => {
+    using folder = new Folder();
+    const onEvent = `i=0; while [ $i -lt 150 ]; do printf '{"type":"action","action":"steer","text":"again %s"}\\n' $i; i=$((i+1)); done`;
+    const path = extension(folder, "flood", { events: '["tool_call"]', onEvent });
+    const turns = [CALL, ...Array.from({ length: 101 }, () => ({ text: "ok" }))];
+    const outcome = await xdev(replay(folder, turns, "-e", path));
+    assert.equal(outcome.status, 0, outcome.stderr);
+    assert.equal(outcome.stderr.match(/queues too much/g)?.length, 1);
+  });
+
+  describe("register_provider", () => {
+    async function run(provider: Record<string, unknown>, config: string, env: Record<string, string> = {}) {
+      using folder = new Folder();
+      const server = await startModelServer({ script: [{ text: "from the extension's model" }] });
+      try {
+        const payload = JSON.stringify({ baseUrl: server.baseUrl, models: [{ id: "m" }], ...provider });
+        const before = `printf '%s\\n' '{"type":"action","action":"register_provider","payload":${payload}}'`;
+        const path = extension(folder, "bring", { before });
+        if (config) folder.file("data/config.yml", config);
+        const outcome = await xdev(
+          ["-p", "go", "--model", "mine/m", "--data-dir", `${folder.path}/data`, "-e", path],
+          { env },
+        );
+        return { outcome, requests: server.requests };
+      } finally {
+        await server.close();
+      }
+    }
+    const ALLOWED = "extensionHost: {allowProviders: [bring]}";
+
+    test("works where the user's settings allow it", async () => {
+      const { outcome, requests } = await run({ name: "mine", apiKey: "sk-of-the-extension" }, ALLOWED);
+      assert.deepEqual([outcome.status, outcome.stdout], [0, "from the extension's model\n"]);
+      assert.equal(requests[0]?.headers.authorization, "Bearer sk-of-the-extension");
+    });
+
+    test("is refused without, and the user is told how to allow it", async () => {
+      const { outcome, requests } = await run({ name: "mine" }, "");
+      assert.equal(outcome.status, 2);
+      assert.match(outcome.stderr, /extensionHost\.allowProviders/);
+      assert.equal(requests.length, 0);
+    });
+
+    test("cannot make a variable of the user's travel, nor take the name of a provider that is known", async () => {
+      for (const provider of [
+        { name: "mine", apiKey: "${MY_SECRET}" },
+        { name: "mine", headers: { x: "${MY_SECRET}" } },
+        { name: "openai" },
+        { name: "ollama" },
+        { name: "../x" },
+      ]) {
+        const { outcome, requests } = await run(provider, ALLOWED, { MY_SECRET: "the-users-secret" });
+        assert.equal(outcome.status, 2, JSON.stringify(provider));
+        assert.match(outcome.stderr, /extension bring registers no provider/);
+        assert.equal(requests.length, 0);
+      }
+    });
+  });
+});
+
+describe("the prompts /ext and /ext restart", () => {
+  test("show each extension's state, and start one anew", async () => {
+    using folder = new Folder();
+    const good = extension(folder, "good", {});
+    const bad = folder.program("bad.sh", "#!/bin/sh\nexit 3\n");
+    const base = ["--data-dir", `${folder.path}/data`, "-e", good, "-e", bad];
+    const { stdout } = await xdev(["-p", "/ext", ...base]);
+    assert.match(stdout, /^name +kind +state +for +calls +denials +p50 +p99 +last error$/m);
+    assert.match(stdout, /^good +process +ready/m);
+    assert.match(stdout, /^bad +process +failed .*exited with status 3$/m);
+    assert.equal((await xdev(["-p", "/ext restart good", ...base])).stdout, "extension good is ready\n");
+    assert.match(
+      (await xdev(["-p", "/ext restart bad", ...base])).stdout,
+      /extension bad exited with status 3/,
+    );
+    assert.equal((await xdev(["-p", "/ext restart nobody", ...base])).status, 2);
+  });
+});
+
+describe("renderers", () => {
+  test("draw the result of an extension's tool in print mode, where progress is shown", async () => {
+    using folder = new Folder();
+    const path = folder.program(
+      "table.py",
+      `#!/usr/bin/env python3
+import json, sys
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "hello":
+        print(json.dumps({"type": "capabilities", "payload": {
+            "tools": [{"name": "list", "description": "d", "parameters": {"type": "object"}}],
+            "renderers": [{"tool": "list", "kind": "table", "columns": ["name", "size"]}]}}), flush=True)
+    elif frame["type"] == "event":
+        print(json.dumps({"type": "response", "id": frame["id"],
+            "patch": json.dumps([{"name": "a.txt", "size": 1}, {"name": "日本", "size": 22}])}), flush=True)
+`,
+    );
+    const turns = [{ toolCalls: [{ name: "ext_table_list", arguments: {} }] }, { text: "ok" }];
+    const args = replay(folder, turns, "-e", path, "--verbose").filter(
+      (word) => word !== "--mode" && word !== "json",
+    );
+    const outcome = await xdev(args);
+    assert.equal(outcome.stdout, "ok\n");
+    assert.match(outcome.stderr, /name +size/);
+    assert.match(outcome.stderr, /日本 +22/);
+    assert.equal(toolResults(await xdev(replay(folder, turns, "-e", path))).length, 1);
+  });
+});
