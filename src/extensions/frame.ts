@@ -31,12 +31,28 @@ const toolSpec = v.object({
 });
 export type ToolSpec = v.InferOutput<typeof toolSpec>;
 
+/** A list of at most 1000 items, empty if it was not sent. The length first: checking each of a million takes seconds. */
+const list = <T extends v.GenericSchema>(item: T) =>
+  v.nullish(
+    v.pipe(
+      v.unknown(),
+      v.check((value) => !Array.isArray(value) || value.length <= 1000, "at most 1000 items"),
+      v.array(item),
+    ),
+    [],
+  );
+
 const commandSpec = v.union([
   v.pipe(
     name,
-    v.transform((command) => ({ name: command, description: undefined as string | null | undefined })),
+    v.transform((command) => ({
+      name: command,
+      description: undefined as string | null | undefined,
+      completions: [] as string[],
+    })),
   ),
-  v.object({ name, description: text }),
+  // `completions`: what may follow the command, offered as it is typed.
+  v.object({ name, description: text, completions: list(v.pipe(v.string(), v.maxLength(1000))) }),
 ]);
 export type CommandSpec = v.InferOutput<typeof commandSpec>;
 
@@ -47,8 +63,6 @@ const named = v.union([
     v.transform((item) => item.name),
   ),
 ]);
-
-const list = <T extends v.GenericSchema>(item: T) => v.nullish(v.pipe(v.array(item), v.maxLength(1000)), []);
 
 /** §3, and what in-process extensions register beyond it. Every list is there, empty if it was not sent. */
 const capabilities = v.object({

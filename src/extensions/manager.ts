@@ -67,6 +67,8 @@ export interface ExtensionCommand {
   extension: Extension;
   command: string;
   description: string;
+  /** What may follow it, for completion. */
+  completions: readonly string[];
   /** The word that a user types, `/ext:<extension>:<command>`. */
   word: string;
 }
@@ -204,6 +206,7 @@ export class ExtensionManager {
         extension,
         command: spec.name,
         description: stripControls(spec.description ?? ""),
+        completions: spec.completions.map(oneLine),
         word: `/ext:${extension.name}:${spec.name}`,
       })),
     );
