@@ -9,6 +9,7 @@
  * - Nothing here awaits, calls or reads a value of the guest except the one function `deliver`, inside `try`.
  */
 import {
+  ADDED_LATER,
   hidden,
   InitialDate,
   InitialMath,
@@ -36,17 +37,7 @@ lockdown({
 const hardenAll = harden;
 const CompartmentClass = Compartment;
 removeGlobals();
-for (const name of [
-  "lockdown",
-  "harden",
-  "repairIntrinsics",
-  "hardenIntrinsics",
-  "Compartment",
-  "ModuleSource",
-  "assert",
-]) {
-  Reflect.deleteProperty(globalThis, name);
-}
+for (const name of ADDED_LATER) Reflect.deleteProperty(globalThis, name);
 
 // A promise that an extension forgot ends nothing; what a policy owes an answer for is denied by the host's clock.
 onStrayRejection((reason) =>
@@ -54,6 +45,7 @@ onStrayRejection((reason) =>
     throw reason;
   }),
 );
+
 /** How long a worker counts as starting, in ms: the extension loads in it, too. */
 const START_MS = 500;
 

@@ -151,7 +151,7 @@ export function removeGlobals(): void {
 }
 
 /** SES and its shims put these there; boot removes them once the compartment is made. */
-const ADDED_LATER: ReadonlySet<PropertyKey> = new Set([
+export const ADDED_LATER: ReadonlySet<PropertyKey> = new Set([
   "lockdown",
   "harden",
   "repairIntrinsics",
