@@ -1,20 +1,29 @@
 /**
- * Benchmarks of the compiled program, as ratios to what it is compared with.
+ * Benchmarks, as ratios to what is compared with: the start of the compiled program, and the protocol of extensions.
  *
  * Usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
+ *        scripts/bench protocol [--runs N] [--json] [--spread]
  *
  * Exit status: 0 all targets met, 1 one missed or a run failed, 2 wrong use.
  */
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { judge, reportJson, reportText } from "./benchmarks/report.ts";
-import { benchmarkStart } from "./benchmarks/start.ts";
 
 const USAGE = `usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
+       scripts/bench protocol [--runs N] [--json] [--spread]
   --runs N     rounds, at least 15; default 25
   --json       print all figures as JSON
-  --xdev FILE  measure this executable; default dist/xdev, built if it is missing`;
+  --xdev FILE  measure this executable; default dist/xdev, built if it is missing
+  --spread     leave it to the kernel which cores are used; default one, where there is taskset`;
 const MINIMUM_RUNS = 15;
+
+interface Options {
+  benchmark: "start" | "protocol";
+  runs: number;
+  json: boolean;
+  xdev: string | undefined;
+  spread: boolean;
+}
 
 process.exitCode = await main();
 
@@ -25,17 +34,38 @@ async function main(): Promise<number> {
     return 2;
   }
   try {
-    const progress = (text: string) => console.error(`${text}…`);
-    const result = await benchmarkStart({ runs: options.runs, xdev: options.xdev, progress });
-    console.log(options.json ? reportJson(result) : reportText(result));
-    return judge(result).every(({ met }) => met) ? 0 : 1;
+    return await (options.benchmark === "start" ? start(options) : protocol(options));
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     return 1;
   }
 }
 
-function parse(): { runs: number; json: boolean; xdev: string | undefined } | undefined {
+async function start({ runs, xdev, json }: Options): Promise<number> {
+  const [{ benchmarkStart }, { judge, reportJson, reportText }] = await Promise.all([
+    import("./benchmarks/start.ts"),
+    import("./benchmarks/report.ts"),
+  ]);
+  const result = await benchmarkStart({ runs, xdev, progress });
+  console.log(json ? reportJson(result) : reportText(result));
+  return judge(result).every(({ met }) => met) ? 0 : 1;
+}
+
+async function protocol({ runs, json, spread }: Options): Promise<number> {
+  const { benchmarkProtocol, runPinned } = await import("./benchmarks/protocol.ts");
+  const status = spread ? undefined : runPinned();
+  if (status !== undefined) return status;
+  const { judgeProtocol, protocolJson, protocolText } = await import("./benchmarks/protocol-report.ts");
+  const result = await benchmarkProtocol({ runs, progress });
+  console.log(json ? protocolJson(result) : protocolText(result));
+  return judgeProtocol(result).every(({ met }) => met) ? 0 : 1;
+}
+
+function progress(text: string): void {
+  console.error(`${text}…`);
+}
+
+function parse(): Options | undefined {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
@@ -43,12 +73,16 @@ function parse(): { runs: number; json: boolean; xdev: string | undefined } | un
         runs: { type: "string", default: "25" },
         json: { type: "boolean", default: false },
         xdev: { type: "string" },
+        spread: { type: "boolean", default: false },
       },
     });
+    const { json, spread, xdev } = values;
     const runs = Number(values.runs);
-    if (positionals.length !== 1 || positionals[0] !== "start") return undefined;
+    const [benchmark] = positionals;
+    if (positionals.length !== 1 || (benchmark !== "start" && benchmark !== "protocol")) return undefined;
+    if (benchmark === "start" ? spread : xdev !== undefined) return undefined;
     if (!Number.isInteger(runs) || runs < MINIMUM_RUNS) return undefined;
-    return { runs, json: values.json, xdev: values.xdev && resolve(values.xdev) };
+    return { benchmark, runs, json, spread, xdev: xdev && resolve(xdev) };
   } catch {
     return undefined;
   }

@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { GUEST_SOURCES } from "../sandbox/guest/packages.ts";
 import { buildGuestSource } from "../src/platform/bun.ts";
+import { readDocFiles } from "../src/platform/docs.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values } = parseArgs({ options: { outfile: { type: "string", default: "dist/xdev" } } });
@@ -27,6 +28,11 @@ async function sourceDigest(): Promise<string> {
 const start = performance.now();
 const sources: Record<string, string> = {};
 for (const name of Object.keys(GUEST_SOURCES)) sources[name] = await buildGuestSource(name);
+/** Modules that are made here, as text: `xdev:guest-sources`, `xdev:docs`. */
+const embedded: Record<string, string> = {
+  "guest-sources": `export const sources = ${JSON.stringify(sources)};`,
+  docs: `export const files = ${JSON.stringify(await readDocFiles())};`,
+};
 
 await mkdir(dirname(outfile), { recursive: true });
 process.chdir(root);
@@ -55,16 +61,17 @@ const result = await Bun.build({
       },
     },
     {
-      name: "guest-sources",
+      name: "embedded",
       setup(build) {
-        build.onResolve({ filter: /^xdev:guest-sources$/ }, () => ({
-          path: "guest-sources",
+        build.onResolve({ filter: /^xdev:[a-z-]+$/ }, ({ path }) => ({
+          path: path.slice("xdev:".length),
           namespace: "xdev",
         }));
-        build.onLoad({ filter: /.*/, namespace: "xdev" }, () => ({
-          contents: `export const sources = ${JSON.stringify(sources)};`,
-          loader: "js",
-        }));
+        build.onLoad({ filter: /.*/, namespace: "xdev" }, ({ path }) => {
+          const contents = embedded[path];
+          if (contents === undefined) throw new Error(`this build makes no module xdev:${path}`);
+          return { contents, loader: "js" };
+        });
       },
     },
   ],

@@ -28,6 +28,10 @@ async function main(invocation: Invocation): Promise<number> {
         return (await import("./cli/ext-replay.ts")).extReplay(invocation, interrupt);
       case "models":
         return (await import("./cli/models.ts")).models(invocation, interrupt);
+      case "docs":
+      case "docs-schema":
+      case "docs-example":
+        return (await import("./cli/docs.ts")).docs(invocation);
     }
   });
 }

@@ -3,7 +3,7 @@
  * compartment, evaluates the API and the extension's bundle in it, and carries frames. What must hold:
  *
  * - Guest code gets no object of this realm but the intrinsics that lockdown froze, and the endowments below, hardened.
- * - Only strings leave (`post`), only plain data enters. The port itself never crosses.
+ * - Only strings leave (`post`), only JSON text enters once it has booted. The port itself never crosses.
  * - Every source that the compartment evaluates passes `checkSource`: what the guest makes here, the bundle when it was
  *   made (and its first rule here again); but for texts that the host sent as its own.
  * - Nothing here awaits, calls or reads a value of the guest except the one function `deliver`, inside `try`.
@@ -34,6 +34,7 @@ lockdown({
   evalTaming: "safe-eval",
   reporting: "none",
 });
+const { parse } = JSON;
 const hardenAll = harden;
 const CompartmentClass = Compartment;
 removeGlobals();
@@ -53,7 +54,7 @@ let deliver: ((frame: unknown) => void) | undefined;
 
 let isBooted = false;
 onMessage((data) => {
-  if (isBooted) return guarded(() => deliver?.(data));
+  if (isBooted) return guarded(() => deliver?.(parse(data as string)));
   // Set first: whatever happens while the extension is evaluated, there is no second boot.
   isBooted = true;
   deliver = boot(data as BootMessage);

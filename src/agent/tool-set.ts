@@ -2,13 +2,13 @@
 import type { AgentTool } from "@earendil-works/pi-agent-core";
 import { XdevError } from "../base/errors.ts";
 
-type Tool = AgentTool<object, unknown>;
+type Tool = AgentTool<object, unknown> & { defaultInactive?: boolean };
 
 export class ToolSet {
   readonly #load: () => readonly Tool[];
   #all: readonly Tool[];
-  /** Names that are not offered; a tool that comes later is, unless it is named here. */
-  #off = new Set<string>();
+  /** Names that are not offered; undefined until someone chose: then those are off that say so themselves. */
+  #off: Set<string> | undefined;
   #only: readonly string[] | undefined;
   /** Called with the active tools whenever they change. */
   onChange: (active: Tool[]) => void = () => {};
@@ -35,7 +35,10 @@ export class ToolSet {
 
   /** The tools that the model may call, in the order that they have. */
   active(): Tool[] {
-    return this.#all.filter(({ name }) => (this.#only?.includes(name) ?? true) && !this.#off.has(name));
+    return this.#all.filter(({ name, defaultInactive }) => {
+      if (this.#off) return (this.#only?.includes(name) ?? true) && !this.#off.has(name);
+      return this.#only?.includes(name) ?? defaultInactive !== true;
+    });
   }
 
   /** Offers these and no others. Throws for a name that no tool has, or that `--tools` leaves out. */

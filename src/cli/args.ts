@@ -48,6 +48,9 @@ export type Invocation =
   | { command: "trust"; folder?: string; yes: boolean; options: CommonOptions }
   | { command: "trust-list"; json: boolean; options: CommonOptions }
   | { command: "distrust"; folder?: string; options: CommonOptions }
+  /** Without a name: what there is. */
+  | { command: "docs"; page?: string }
+  | { command: "docs-schema" | "docs-example"; name?: string }
   /** Nothing to run: help, the version, or a wrong use. `status` is 0 or 2; what is to say has been said. */
   | { command: "none"; status: number };
 
@@ -198,6 +201,26 @@ function define(found: (invocation: Invocation) => void): Command {
     .action((folder: string | undefined, options: Record<string, unknown>) =>
       found({ command: "distrust", folder, options: commonOptions(options) }),
     );
+  const docs = program
+    .command("docs")
+    .description("the manual: lists its pages, or prints one")
+    .argument("[page]", "its name")
+    .helpCommand(false)
+    .addHelpText("after", "\nExamples:\n  xdev docs protocol\n  xdev docs schema config > config.schema.json")
+    .exitOverride()
+    .action((page: string | undefined) => found({ command: "docs", page }));
+  docs
+    .command("schema")
+    .description("print the JSON Schema of a file that you write; lists them without a name")
+    .argument("[name]")
+    .exitOverride()
+    .action((name: string | undefined) => found({ command: "docs-schema", name }));
+  docs
+    .command("example")
+    .description("print a file that the pages show; lists them without a name")
+    .argument("[name]")
+    .exitOverride()
+    .action((name: string | undefined) => found({ command: "docs-example", name }));
   return program;
 }
 

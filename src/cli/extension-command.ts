@@ -10,6 +10,12 @@ export function commandOf(text: string, manager: ExtensionManager) {
   if (!text.startsWith("/")) return undefined;
   const [word = ""] = text.split(/\s/, 1);
   const found = manager.findCommand(word);
+  if (!found && word.startsWith("/ext:")) {
+    const known = manager.commands().map((command) => command.word);
+    throw new XdevError("usage", `there is no command ${word}`, {
+      hint: known.length > 0 ? `there are: ${known.join(", ")}` : "no extension has a command",
+    });
+  }
   return found ? { found, args: text.slice(word.length).trim() } : undefined;
 }
 

@@ -270,7 +270,10 @@ async function loadExtensions(
       tools: {
         all: () => (state.tools?.all() ?? []).map(({ name, description }) => ({ name, description })),
         active: () => (state.tools?.active() ?? []).map(({ name }) => name),
-        setActive: (names) => state.tools?.setActive(names),
+        setActive: (names) => {
+          if (!state.tools) throw new Error("the run has no tools yet: wait for session_start");
+          state.tools.setActive(names);
+        },
       },
     },
   });

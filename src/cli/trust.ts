@@ -120,7 +120,7 @@ function describe(file: AuthorityFile, hooks: readonly HookEntry[] = []): string
 function describeHook(entry: HookEntry): string[] {
   if (isBroken(entry)) return [`      can't be used: ${shown(entry.problem)}`];
   // Each line is marked, so that a command of several can't pass for another entry of the list.
-  const lines = stripControls(entry.command).split("\n");
+  const lines = stripControls(entry.command).trimEnd().split("\n");
   return [`      on ${entry.event} runs`, ...lines.map((line) => `      | ${line}`)];
 }
 

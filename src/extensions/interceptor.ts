@@ -26,7 +26,7 @@ export function extensionInterceptor(extension: Extension): Interceptor {
 async function decide(extension: Extension, call: ToolCall, signal?: AbortSignal): Promise<Verdict> {
   if (extension.owesDenial) {
     extension.owesDenial = false;
-    return deny(extension, extension.reason ?? "is not running");
+    return deny(extension, `it ${extension.reason ?? "is not running"}`);
   }
   if (extension.state === "ready" ? !extension.listensTo("tool_call") : isGone(extension))
     return { allow: true };
@@ -58,6 +58,12 @@ function isGone(extension: Extension): boolean {
   if (!extension.isPolicy || extension.failOpen) return true;
   const isOver = extension.state === "dead" || extension.state === "failed";
   return isOver && extension.limits.onDeath === "prune";
+}
+
+/** Stands in for an extension that the user requires and that is not there: nothing runs without it. */
+export function missingInterceptor(name: string): Interceptor {
+  const reason = `blocked by extension ${name}: it is required (config.yml) and is not there`;
+  return { name: `extension ${name}`, toolCall: async () => ({ allow: false, reason }) };
 }
 
 function deny(extension: Extension, reason: string): Verdict {

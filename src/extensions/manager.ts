@@ -2,7 +2,6 @@
  * All extensions of a session: starts them at once, keeps the order of the chain, gives the agent their interceptors,
  * tools and commands, and ends them (extension-protocol.md §1, §7).
  */
-import type { AgentTool } from "@earendil-works/pi-agent-core";
 import { openCache } from "../base/cache.ts";
 import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
@@ -10,6 +9,7 @@ import { oneLine, stripControls } from "../base/text.ts";
 import { withTimeout } from "../base/time.ts";
 import { VERSION } from "../base/version.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
+import { didYouMean } from "../config/suggest.ts";
 import { answerCall, type CallServices } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
 import type { Channel } from "./channel.ts";
@@ -21,11 +21,11 @@ import {
   type ExtensionIdentity,
   type ExtensionLimits,
 } from "./extension.ts";
-import type { ActionFrame, EventName } from "./frame.ts";
-import { extensionInterceptor } from "./interceptor.ts";
+import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName } from "./frame.ts";
+import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
 import { assignNames, processToolName, workerToolName } from "./names.ts";
 import type { DrawResult } from "./render/lookup.ts";
-import { extensionTool } from "./tools.ts";
+import { type ExtensionTool, extensionTool } from "./tools.ts";
 
 /** Why one extension is not there (wire-notes.md, "Handshake"). */
 export interface LoadFailure {
@@ -85,9 +85,9 @@ export class ExtensionManager {
   readonly #noticed = new Set<string>();
   readonly #notifications = new Set<Promise<unknown>>();
 
-  private constructor(extensions: readonly Extension[], host: ManagerHost) {
+  private constructor(extensions: readonly Extension[], missing: readonly string[], host: ManagerHost) {
     this.extensions = extensions;
-    this.#interceptors = extensions.map(extensionInterceptor);
+    this.#interceptors = [...extensions.map(extensionInterceptor), ...missing.map(missingInterceptor)];
     this.#host = host;
   }
 
@@ -127,7 +127,14 @@ export class ExtensionManager {
     options.onStarted?.();
     await Promise.all(starts.map(({ ready }) => ready));
     loaded = true;
-    const manager = new ExtensionManager(extensions, host);
+    const missing = requiredNames(options.settings).filter(
+      (name) => !extensions.some((extension) => extension.name === name),
+    );
+    for (const name of missing) {
+      host.notice(`extension ${name} is required (config.yml) and is not there; every tool call is denied`);
+    }
+    for (const extension of extensions) for (const text of unknownEvents(extension)) host.notice(text);
+    const manager = new ExtensionManager(extensions, missing, host);
     for (const failure of manager.failures()) {
       host.notice(`extension ${failure.name} (${failure.path}) ${failure.reason}; it is not loaded`);
     }
@@ -161,9 +168,9 @@ export class ExtensionManager {
    * The tools of all that are ready; `reserved` are names that none may have. A name that is taken is skipped, with a notice
    * the first time: nothing can be shadowed.
    */
-  tools(reserved: readonly string[]): AgentTool<object, unknown>[] {
+  tools(reserved: readonly string[]): ExtensionTool[] {
     const taken = new Set(reserved);
-    const tools: AgentTool<object, unknown>[] = [];
+    const tools: ExtensionTool[] = [];
     this.#registered.clear();
     for (const extension of this.#ready()) {
       const own = new Map<string, string>();
@@ -268,11 +275,27 @@ function limitsOf(settings: ExtensionHostSettings, name: string): ExtensionLimit
   return own?.required && own.onDeath === undefined ? { ...limits, onDeath: "deny" } : limits;
 }
 
+/** The extensions without which the user wants no tool to run. */
+function requiredNames(settings: ExtensionHostSettings): string[] {
+  return Object.entries(settings.overrides).flatMap(([name, own]) => (own.required ? [name] : []));
+}
+
+/** A policy that misspells `tool_call` would be none, and nobody would know. */
+function unknownEvents({ name, kind, capabilities }: Extension): string[] {
+  const known: readonly string[] = kind === "process" ? EVENT_NAMES : API_EVENTS;
+  return (capabilities?.events ?? [])
+    .filter((event) => !known.includes(event))
+    .map(
+      (event) =>
+        `extension ${name} listens to ${oneLine(event)}, which does not exist.${didYouMean(event, known)}`,
+    );
+}
+
 /** What the user is told besides the reason. */
 function afterDeath(extension: Extension): string {
   if (extension.state === "restarting") return "it is being restarted";
   if (extension.isPolicy && !extension.failOpen && extension.limits.onDeath !== "prune") {
-    return `every tool call is denied until it is back (/ext restart ${extension.name})`;
+    return "every tool call is denied until it is started anew";
   }
   return "it is off now";
 }

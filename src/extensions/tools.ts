@@ -5,12 +5,14 @@ import type { Extension } from "./extension.ts";
 import { parsePatch, parseToolOutcome, type ResponseFrame, type ToolSpec } from "./frame.ts";
 import { toolSchema } from "./tool-schema.ts";
 
-export function extensionTool(
-  extension: Extension,
-  spec: ToolSpec,
-  name: string,
-): AgentTool<object, unknown> {
+export interface ExtensionTool extends AgentTool<object, unknown> {
+  /** Not offered to the model until someone names it. */
+  defaultInactive: boolean;
+}
+
+export function extensionTool(extension: Extension, spec: ToolSpec, name: string): ExtensionTool {
   return {
+    defaultInactive: spec.defaultInactive === true,
     name,
     label: stripControls(spec.label ?? spec.name),
     description: spec.description ?? "",

@@ -2,3 +2,8 @@
 declare module "xdev:guest-sources" {
   export const sources: Record<string, string>;
 }
+
+/** A module that scripts/build makes: what `readDocFiles` of docs.ts gives. */
+declare module "xdev:docs" {
+  export const files: Record<string, string>;
+}

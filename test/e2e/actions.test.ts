@@ -198,3 +198,66 @@ for line in sys.stdin:
     assert.equal(toolResults(await xdev(replay(folder, turns, "-e", path))).length, 1);
   });
 });
+
+describe("a policy that the user requires", () => {
+  const settings = (name: string) => `extensionHost: {overrides: {${name}: {required: true}}}`;
+  const turns = [{ toolCalls: [{ name: "bash", arguments: { command: "echo ran" } }] }, { text: "ok" }];
+
+  test("and that is not there, does not load, or dies, denies every call", async () => {
+    for (const [name, text] of [
+      ["ghost", undefined],
+      ["broken", "#!/bin/sh\nexit 3\n"],
+      ["dying", undefined],
+    ] as const) {
+      using folder = new Folder();
+      folder.file("data/config.yml", settings(name));
+      if (text) folder.program(`data/extensions/${name}.sh`, text);
+      const dying = () => extension(folder, "dying", { events: '["tool_call"]', onEvent: "exit 1" });
+      const more = name === "dying" ? ["-e", dying()] : [];
+      const outcome = await xdev(replay(folder, [turns[0], turns[0], turns[1]], ...more));
+      const results = toolResults(outcome);
+      assert.equal(results.length, 2, name);
+      for (const [, isError, reason] of results) {
+        assert.ok(isError, name);
+        assert.match(reason, new RegExp(`^blocked by extension ${name}: `));
+      }
+      assert.match(outcome.stdout, /every tool call is denied|is not loaded/);
+    }
+  });
+});
+
+describe("what an author misspells", () => {
+  test("an event that does not exist is told, with what was meant", async () => {
+    using folder = new Folder();
+    const path = extension(folder, "typo", { events: '["tool_cal"]' });
+    const module = folder.file("typo2.ts", 'export default (pi) => pi.on("tool_cal", () => {});');
+    const outcome = await xdev(replay(folder, [{ text: "ok" }], "-e", path, "-e", module));
+    assert.match(outcome.stdout, /extension typo listens to tool_cal, which does not exist.*tool_call/);
+    assert.match(outcome.stdout, /extension typo2 listens to tool_cal, which does not exist.*tool_call/);
+  });
+
+  test("a command that no extension has is wrong use, not a prompt", async () => {
+    using folder = new Folder();
+    const path = folder.file(
+      "c.ts",
+      'export default (pi) => pi.registerCommand("greet", { handler: () => "hi" });',
+    );
+    const outcome = await xdev(["-p", "/ext:gret", "--data-dir", folder.path, "-e", path]);
+    assert.equal(outcome.status, 2);
+    assert.match(outcome.stderr, /there is no command \/ext:gret[\s\S]*\/ext:c:greet/);
+  });
+});
+
+describe("a tool that is off by default", () => {
+  test("is offered only when it is named", async () => {
+    using folder = new Folder();
+    const tool =
+      'pi.registerTool({ name: "quiet", description: "d", parameters: { type: "object" }, defaultInactive: true, execute: () => "hi" })';
+    const path = folder.file("q.ts", `export default (pi) => ${tool};`);
+    const turns = [{ toolCalls: [{ name: "quiet", arguments: {} }] }, { text: "ok" }];
+    assert.equal(toolResults(await xdev(replay(folder, turns, "-e", path)))[0]?.[1], true);
+    assert.deepEqual(toolResults(await xdev(replay(folder, turns, "-e", path, "--tools", "quiet"))), [
+      ["quiet", false, "hi"],
+    ]);
+  });
+});

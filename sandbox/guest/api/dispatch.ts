@@ -1,5 +1,5 @@
 /** Turns the host's frames into calls of the extension's handlers and tools, and what they give into answers. */
-import { createContext } from "./context.ts";
+import { contextMaker } from "./context.ts";
 import type { Registry, SessionContext } from "./registry.ts";
 import { describeError, type Transmitter } from "./transmit.ts";
 
@@ -15,13 +15,14 @@ type Answer = Record<string, unknown>;
 
 export function createDispatcher(registry: Registry, transmitter: Transmitter): (frame: unknown) => void {
   const running = new Map<string, AbortController>();
+  const createContext = contextMaker(registry, transmitter);
 
   const answerEvent = async (frame: EventFrame): Promise<void> => {
     const abort = new AbortController();
     running.set(frame.id, abort);
     let answer: Answer;
     try {
-      answer = await handle(registry, transmitter, frame, abort.signal);
+      answer = await handle(registry, transmitter, frame, abort.signal, createContext);
     } catch (error) {
       answer = { error: describeError(error) };
     }
@@ -44,15 +45,16 @@ export function createDispatcher(registry: Registry, transmitter: Transmitter): 
   };
 }
 
-async function handle(
+function handle(
   registry: Registry,
   transmitter: Transmitter,
   frame: EventFrame,
   signal: AbortSignal,
+  createContext: (signal: AbortSignal) => unknown,
 ): Promise<Answer> {
   const { event, payload } = frame;
   if (event === "session_start") registry.context = payload as unknown as SessionContext;
-  const context = createContext(registry, transmitter, signal);
+  const context = createContext(signal);
   switch (event) {
     case "tool_call":
       return decide(registry, payload, context);
@@ -63,8 +65,7 @@ async function handle(
     case "command":
       return command(registry, payload, context);
     default:
-      await notify(registry, transmitter, event, { type: event, ...payload }, context);
-      return {};
+      return notify(registry, transmitter, event, { type: event, ...payload }, context).then(() => ({}));
   }
 }
 

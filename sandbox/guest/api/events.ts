@@ -35,7 +35,8 @@ export class GuestEvent {
 }
 
 export class GuestEventTarget {
-  readonly #listeners = new Map<string, Registered[]>();
+  /** Made with the first listener: every call of a handler has a signal, and hardly any is listened to. */
+  #listeners: Map<string, Registered[]> | undefined;
 
   addEventListener(type: unknown, listener: Listener | null, options?: unknown): void {
     if (!listener) return;
@@ -45,6 +46,7 @@ export class GuestEventTarget {
     };
     if (signal?.aborted) return;
     const name = String(type);
+    this.#listeners ??= new Map();
     const list = this.#listeners.get(name) ?? [];
     if (list.some((one) => one.listener === listener)) return;
     this.#listeners.set(name, [...list, { listener, once: once === true }]);
@@ -53,9 +55,9 @@ export class GuestEventTarget {
 
   removeEventListener(type: unknown, listener: Listener | null): void {
     const name = String(type);
-    const list = this.#listeners.get(name);
+    const list = this.#listeners?.get(name);
     if (list)
-      this.#listeners.set(
+      this.#listeners?.set(
         name,
         list.filter((one) => one.listener !== listener),
       );
@@ -65,7 +67,7 @@ export class GuestEventTarget {
   dispatchEvent(event: GuestEvent): boolean {
     event.target = this;
     event.currentTarget = this;
-    for (const { listener, once } of this.#listeners.get(event.type) ?? []) {
+    for (const { listener, once } of this.#listeners?.get(event.type) ?? []) {
       if (once) this.removeEventListener(event.type, listener);
       try {
         if (typeof listener === "function") listener.call(this, event);

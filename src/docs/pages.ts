@@ -1,0 +1,17 @@
+/** The pages of the manual, in the order in which `xdev docs` lists them: each is `src/docs/<name>.md`. */
+export const PAGES = {
+  start: "the first run: a model, a prompt, no network, where things are kept",
+  cli: "every command and option, prompts that are commands, exit statuses",
+  models: "models.yml, the built-in providers, local servers, replay files",
+  settings: "config.yml: limits of extensions, what follows their death, hooks",
+  hooks: "shell commands that are asked about tool calls, and xdev trust",
+  extensions: "how to write an extension in TypeScript",
+  protocol: "how to write an extension in any language: every frame, event and call",
+  sandbox: "what an extension can and can't do",
+} as const;
+
+export type PageName = keyof typeof PAGES;
+
+export function isPage(name: string): name is PageName {
+  return Object.hasOwn(PAGES, name);
+}
