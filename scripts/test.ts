@@ -21,6 +21,7 @@ const PORTABLE = [
   "test/config",
   "test/models",
   "test/extensions",
+  "test/conformance",
   "test/hooks",
   "test/sandbox/bundle",
 ];

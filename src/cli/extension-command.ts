@@ -16,7 +16,7 @@ export function commandOf(text: string, manager: ExtensionManager) {
       hint: known.length > 0 ? `there are: ${known.join(", ")}` : "no extension has a command",
     });
   }
-  return found ? { found, args: text.slice(word.length).trim() } : undefined;
+  return found ? { found, args: text.slice(word.length).replace(/^\s/, "") } : undefined;
 }
 
 /** Runs it and gives the exit status. Throws `XdevError` when the extension fails. */

@@ -37,6 +37,8 @@ export interface ExtensionLimits {
   toolTimeoutMs: number;
   maxFrameBytes: number;
   onDeath: DeathPolicy;
+  /** The user wants no tool to run without it, also if it never loads. */
+  required: boolean;
 }
 
 export interface ExtensionIdentity {
@@ -54,7 +56,7 @@ export interface ExtensionHandlers {
    */
   onCall(extension: Extension, frame: CallFrame, asking: () => () => void): Promise<unknown>;
   onLog(extension: Extension, level: string, text: string): void;
-  /** It was ready and is not any more. */
+  /** It was ready and is not any more, or it did not come back and is given up. */
   onDeath(extension: Extension): void;
   /** What it registered has changed: it is ready (again), or it is not any more. */
   onChange(extension: Extension): void;
@@ -89,10 +91,13 @@ export class Extension {
   readonly #version: string;
   readonly #requests: Requests;
   #channel: Channel | undefined;
+  /** The channel of this life or, when that is over, of the last one: what is left of its log still counts. */
+  #lastChannel: Channel | undefined;
   #features: ReadonlySet<string> = new Set();
   /** Whether it has ever claimed `tool_call`: a policy stays one. */
   #isPolicy = false;
   #restarts: number[] = [];
+  #restarting: Promise<void> | undefined;
   #restartTimer: ReturnType<typeof setTimeout> | undefined;
   #handshake: { timer: ReturnType<typeof setTimeout>; done: () => void } | undefined;
 
@@ -125,9 +130,9 @@ export class Extension {
     return this.capabilities?.failOpen === true;
   }
 
-  /** Whether it has claimed `tool_call` in any of its lives, or must be asked whatever it claims (`onDeath: deny`). */
+  /** Whether it has claimed `tool_call` in any of its lives, or is required and has not said yet what it claims. */
   get isPolicy(): boolean {
-    return this.#isPolicy || (this.limits.onDeath === "deny" && this.capabilities === undefined);
+    return this.#isPolicy || (this.limits.required && this.capabilities === undefined);
   }
 
   has(feature: Feature): boolean {
@@ -148,8 +153,16 @@ export class Extension {
   }
 
   /** Starts it anew, whatever its state, because the user says so. Resolves when it is ready or has failed. */
-  async restart(): Promise<void> {
+  restart(): Promise<void> {
+    this.#restarting ??= this.#restart().finally(() => {
+      this.#restarting = undefined;
+    });
+    return this.#restarting;
+  }
+
+  async #restart(): Promise<void> {
     clearTimeout(this.#restartTimer);
+    this.#finishHandshake();
     this.#restarts = [];
     this.owesDenial = false;
     this.#requests.fail(this.#failure("was restarted"));
@@ -183,13 +196,18 @@ export class Extension {
   }
 
   async #open(done: () => void): Promise<void> {
+    if (!this.#isAlive()) return done();
+    this.#finishHandshake();
     const ms = this.limits.handshakeTimeoutMs;
     const timer = setTimeout(() => this.#die(`sent no capabilities within ${formatMs(ms)}`), ms);
-    this.#handshake = { timer, done };
+    const handshake = { timer, done };
+    this.#handshake = handshake;
     try {
       const channel = await this.#connect();
-      if (this.state !== "starting" && this.state !== "restarting") return void channel.kill();
+      // It was stopped, has failed, or is being started anew.
+      if (this.#handshake !== handshake) return void channel.kill();
       this.#channel = channel;
+      this.#lastChannel = channel;
       // A channel of an earlier life may still have something to say.
       const mine = (act: () => void): void => {
         if (this.#channel === channel) act();
@@ -197,7 +215,9 @@ export class Extension {
       channel.open({
         onMessage: (value) => mine(() => this.#receive(value)),
         onProblem: (problem) => mine(() => this.#die(problem)),
-        onLog: (line) => mine(() => this.#log("info", line)),
+        onLog: (line) => {
+          if (this.#lastChannel === channel) this.#log("info", line);
+        },
         onClose: (end) =>
           mine(() => {
             this.end = end;
@@ -211,7 +231,7 @@ export class Extension {
         features: HOST_FEATURES,
       });
     } catch (error) {
-      this.#die(`could not be started: ${errorText(error)}`);
+      if (this.#handshake === handshake) this.#die(`could not be started: ${errorText(error)}`);
     }
   }
 
@@ -298,7 +318,8 @@ export class Extension {
       this.owesDenial = before === "ready" && !denied && this.#isPolicy && !this.failOpen;
     }
     this.#finishHandshake();
-    if (before === "ready") this.#handlers.onDeath(this);
+    const isGivenUp = before === "restarting" && this.state === "dead" && this.limits.onDeath === "restart";
+    if (before === "ready" || isGivenUp) this.#handlers.onDeath(this);
     this.#handlers.onChange(this);
   }
 

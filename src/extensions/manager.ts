@@ -83,6 +83,8 @@ export class ExtensionManager {
   /** The tools that each extension really has: from the announced name to the agent's. */
   readonly #registered = new Map<Extension, Map<string, string>>();
   readonly #noticed = new Set<string>();
+  /** The payload of the session's start, once there was one. */
+  #session: unknown;
   readonly #notifications = new Set<Promise<unknown>>();
 
   private constructor(extensions: readonly Extension[], missing: readonly string[], host: ManagerHost) {
@@ -94,7 +96,7 @@ export class ExtensionManager {
   /** Starts all extensions at once; resolves when each is ready or has failed, which blocks nothing. */
   static async load(options: ManagerOptions): Promise<ExtensionManager> {
     const { host } = options;
-    let loaded = false;
+    let manager: ExtensionManager | undefined;
     const handlers: ExtensionHandlers = {
       onAction: (extension, frame) => host.action(extension.name, frame),
       onCall: (extension, frame, asking) => answerCall(extension, frame, host, asking),
@@ -104,8 +106,13 @@ export class ExtensionManager {
       },
       onDeath: (extension) =>
         host.notice(`extension ${extension.name} ${extension.reason}; ${afterDeath(extension)}`),
-      onChange: () => {
-        if (loaded) host.toolsChanged?.();
+      onChange: (extension) => {
+        if (!manager) return;
+        host.toolsChanged?.();
+        // One that was started anew is told what it missed.
+        if (extension.state === "ready" && manager.#session !== undefined) {
+          manager.#send(extension, "session_start", manager.#session);
+        }
       },
     };
     const names = assignNames(options.sources.map((source) => source.name));
@@ -126,7 +133,6 @@ export class ExtensionManager {
     await Promise.all(starts.map(({ opened }) => opened));
     options.onStarted?.();
     await Promise.all(starts.map(({ ready }) => ready));
-    loaded = true;
     const missing = requiredNames(options.settings).filter(
       (name) => !extensions.some((extension) => extension.name === name),
     );
@@ -134,7 +140,7 @@ export class ExtensionManager {
       host.notice(`extension ${name} is required (config.yml) and is not there; every tool call is denied`);
     }
     for (const extension of extensions) for (const text of unknownEvents(extension)) host.notice(text);
-    const manager = new ExtensionManager(extensions, missing, host);
+    manager = new ExtensionManager(extensions, missing, host);
     for (const failure of manager.failures()) {
       host.notice(`extension ${failure.name} (${failure.path}) ${failure.reason}; it is not loaded`);
     }
@@ -234,15 +240,20 @@ export class ExtensionManager {
 
   /** Tells everyone who listens, all at once. Returns at once: nobody's answer is waited for. */
   emit(event: EventName, payload: unknown): void {
-    for (const extension of this.#ready()) {
-      if (!extension.listensTo(event)) continue;
-      // Answers are ignored; a failure has already retired it.
-      const sent = extension
-        .request(event, payload, { timeoutMs: extension.limits.eventTimeoutMs })
-        .catch((error: unknown) => log.debug(errorText(error)))
-        .finally(() => this.#notifications.delete(sent));
-      this.#notifications.add(sent);
-    }
+    if (event === "session_start") this.#session = payload;
+    for (const extension of this.#ready()) this.#send(extension, event, payload);
+  }
+
+  #send(extension: Extension, event: EventName, payload: unknown): void {
+    // A module's context (`ctx.cwd`, `ctx.model`) is made of what it is told here.
+    const isContext = event === "session_start" && extension.kind === "worker";
+    if (!extension.listensTo(event) && !isContext) return;
+    // Answers are ignored; a failure has already retired it.
+    const sent = extension
+      .request(event, payload, { timeoutMs: extension.limits.eventTimeoutMs })
+      .catch((error: unknown) => log.debug(errorText(error)))
+      .finally(() => this.#notifications.delete(sent));
+    this.#notifications.add(sent);
   }
 
   /** Ends every extension; leaves no process and no worker. What was emitted may still be handled, within the limits. */
@@ -271,8 +282,9 @@ export class ExtensionManager {
 
 function limitsOf(settings: ExtensionHostSettings, name: string): ExtensionLimits {
   const own = Object.hasOwn(settings.overrides, name) ? settings.overrides[name] : undefined;
-  const limits = { ...settings, ...own };
-  return own?.required && own.onDeath === undefined ? { ...limits, onDeath: "deny" } : limits;
+  const required = own?.required === true || own?.onDeath === "deny";
+  const onDeath = own?.onDeath ?? settings.onDeath;
+  return { ...settings, ...own, required, onDeath: required && onDeath === "prune" ? "deny" : onDeath };
 }
 
 /** The extensions without which the user wants no tool to run. */

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import fc from "fast-check";
-import { parseInbound, parsePatch, parseRevise } from "../../src/extensions/frame.ts";
+import * as v from "valibot";
+import { inbound, parseInbound, parsePatch, parseRevise, plainResponse } from "../../src/extensions/frame.ts";
 
 describe("frames", () => {
   test("the specification's frames are understood", () => {
@@ -22,6 +23,39 @@ describe("frames", () => {
       { type: "call", id: "1", method: "ui.notify", params: {} },
     ]) {
       assert.ok("frame" in parseInbound(frame), JSON.stringify(frame));
+    }
+  });
+
+  test("the short cut for responses takes nothing that the schema refuses, and gives what the schema gives", () => {
+    const members = ["id", "allow", "reason", "revise", "patch", "result", "error", "failOpen", "payload"];
+    const member = fc.oneof(fc.boolean(), fc.string(), fc.integer(), fc.constant(null), fc.jsonValue());
+    const name = fc.constantFrom(...members, "type", "__proto__", "constructor", "toString", "");
+    const response = fc
+      .uniqueArray(fc.tuple(name, member), { maxLength: 6, selector: ([key]) => key })
+      // As from the wire: `__proto__` is a member like any other.
+      .map((pairs) => JSON.parse(JSON.stringify(Object.fromEntries([["type", "response"], ...pairs]))));
+    let taken = 0;
+    fc.assert(
+      fc.property(response, (value) => {
+        if (value.type !== "response") return;
+        const frame = plainResponse(value);
+        if (!frame) return;
+        taken++;
+        const checked = v.safeParse(inbound, value);
+        assert.ok(checked.success);
+        assert.deepStrictEqual(frame, checked.output);
+      }),
+      { numRuns: 5000 },
+    );
+    assert.ok(taken > 500, `it took ${taken}`);
+    // What a policy's answers are, whichever it gives, goes this way.
+    for (const answer of [
+      { allow: true },
+      { allow: false, reason: "no" },
+      { error: "oops" },
+      { patch: {} },
+    ]) {
+      assert.ok(plainResponse({ type: "response", id: "1", ...answer }));
     }
   });
 

@@ -235,3 +235,19 @@ describe("a worker extension", () => {
     assert.match(loaded.notices[0] ?? "", /its tool bash is skipped, the name is taken/);
   });
 });
+
+describe("ctx in a worker extension", () => {
+  test("has the session's folder in every handler, whether or not it listens to session_start", async () => {
+    await using loaded = await load(
+      'pi.on("tool_call", (event, ctx) => { event.input.command = ctx.cwd; });',
+    );
+    loaded.manager.emit("session_start", { cwd: "/work", sessionId: "s", model: "m" });
+    assert.deepEqual(await decide(loaded), { allow: true, arguments: { command: "/work" } });
+    await loaded.manager.extensions[0]?.restart();
+    assert.deepEqual(
+      await decide(loaded),
+      { allow: true, arguments: { command: "/work" } },
+      "after a restart, too",
+    );
+  });
+});
