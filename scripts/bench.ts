@@ -11,7 +11,7 @@ import { parseArgs } from "node:util";
 
 const USAGE = `usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
        scripts/bench protocol [--runs N] [--json] [--spread]
-  --runs N     rounds, at least 15; default 25
+  --runs N     rounds, at least 15; default 25, of the protocol 60
   --json       print all figures as JSON
   --xdev FILE  measure this executable; default dist/xdev, built if it is missing
   --spread     leave it to the kernel which cores are used; default one, where there is taskset`;
@@ -70,17 +70,17 @@ function parse(): Options | undefined {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
       options: {
-        runs: { type: "string", default: "25" },
+        runs: { type: "string" },
         json: { type: "boolean", default: false },
         xdev: { type: "string" },
         spread: { type: "boolean", default: false },
       },
     });
     const { json, spread, xdev } = values;
-    const runs = Number(values.runs);
     const [benchmark] = positionals;
     if (positionals.length !== 1 || (benchmark !== "start" && benchmark !== "protocol")) return undefined;
     if (benchmark === "start" ? spread : xdev !== undefined) return undefined;
+    const runs = Number(values.runs ?? (benchmark === "start" ? 25 : 60));
     if (!Number.isInteger(runs) || runs < MINIMUM_RUNS) return undefined;
     return { benchmark, runs, json, spread, xdev: xdev && resolve(xdev) };
   } catch {

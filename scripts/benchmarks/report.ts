@@ -2,6 +2,7 @@
 import type { ServerApi } from "../../test/fixtures/model-server.ts";
 import { percentile } from "./measure.ts";
 import type { ProgramName, Samples, StartResult } from "./start.ts";
+import { table } from "./table.ts";
 
 /** What is promised of a run next to pi without extensions, as shares of pi's. */
 const TARGETS: Partial<Record<ProgramName, { time: number; memory?: number }>> = {
@@ -119,7 +120,7 @@ export function reportText(result: StartResult): string {
       ? [`dist/xdev is older than ${result.newer}: build it again to measure the sources`]
       : []),
     "",
-    table([["api", "program", "ms", "p90", "MB", "time by pi's", "memory by pi's"], ...rows]),
+    table([["api", "program", "ms", "p90", "MB", "time by pi's", "memory by pi's"], ...rows], [2, 3, 4]),
     "",
     "The last two rows are by the empty program's. A ratio of times is the median over the rounds.",
     ratios.every(({ met }) => met) ? "All targets are met." : "A target is MISSED.",
@@ -133,17 +134,4 @@ function judgedText({ ratio, target, met }: Ratio): string {
 function row(api: string, name: string, samples: Samples, time: string, memory: string): string[] {
   const { medianMs, p90Ms, medianMB } = summarize(samples);
   return [api, name, medianMs.toFixed(1), p90Ms.toFixed(1), medianMB.toFixed(1), time, memory];
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]!.map((_, column) => Math.max(...rows.map((cells) => cells[column]!.length)));
-  const numeric = new Set([2, 3, 4]);
-  return rows
-    .map((cells) =>
-      cells
-        .map((cell, at) => (numeric.has(at) ? cell.padStart(widths[at]!) : cell.padEnd(widths[at]!)))
-        .join("  ")
-        .trimEnd(),
-    )
-    .join("\n");
 }

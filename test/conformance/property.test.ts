@@ -24,6 +24,7 @@ const limits = {
   toolTimeoutMs: 20_000,
   maxFrameBytes: 2000,
   onDeath: "prune" as const,
+  required: false,
 };
 
 /** A program that is not there: what it writes and when it ends is the test's to say. */

@@ -200,7 +200,8 @@ for line in sys.stdin:
 });
 
 describe("a policy that the user requires", () => {
-  const settings = (name: string) => `extensionHost: {overrides: {${name}: {required: true}}}`;
+  const settings = (name: string) =>
+    `extensionHost: {overrides: {${name}: {required: true${name === "broken" ? ", onDeath: restart" : ""}}}}`;
   const turns = [{ toolCalls: [{ name: "bash", arguments: { command: "echo ran" } }] }, { text: "ok" }];
 
   test("and that is not there, does not load, or dies, denies every call", async () => {

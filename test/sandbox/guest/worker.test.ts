@@ -238,9 +238,10 @@ describe("a worker extension", () => {
 
 describe("ctx in a worker extension", () => {
   test("has the session's folder in every handler, whether or not it listens to session_start", async () => {
-    await using loaded = await load(
-      'pi.on("tool_call", (event, ctx) => { event.input.command = ctx.cwd; });',
-    );
+    using folder = new Folder();
+    const source =
+      'export default (pi) => pi.on("tool_call", (event, ctx) => { event.input.command = ctx.cwd; });';
+    await using loaded = await loadExtensions([folder.file("guest.ts", source)]);
     loaded.manager.emit("session_start", { cwd: "/work", sessionId: "s", model: "m" });
     assert.deepEqual(await decide(loaded), { allow: true, arguments: { command: "/work" } });
     await loaded.manager.extensions[0]?.restart();
