@@ -1,10 +1,12 @@
 /**
- * Bundles kept in the cache. One is used again only if every file that went into it still has its content, and everything
- * that was looked for and not found is still not there: then bundling would give the same. What comes from the
+ * Bundles kept in the cache. One is used again only if every file that went into it still has its content, and every
+ * path that was looked for still leads where it led: then bundling would give the same. What comes from the
  * cache is checked by the guest like any bundle. Loads the bundler only when it is needed.
  */
-import { lstat, readFile, realpath } from "node:fs/promises";
+import { realpath } from "node:fs/promises";
 import { type Cache, sha256 } from "../../src/base/cache.ts";
+import { readSmallFile } from "../../src/base/files.ts";
+import { MAX_FILE_BYTES } from "./files.ts";
 import type { Bundle } from "./index.ts";
 
 /** What the host needs of a bundle. */
@@ -13,7 +15,8 @@ export type LoadedBundle = Pick<Bundle, "source" | "imports">;
 interface Kept extends LoadedBundle {
   /** Canonical path and SHA-256 digest of each file that was read. */
   files: [string, string][];
-  missing: string[];
+  /** Every path that was looked for, and what it led to; null for nothing. */
+  probes: [string, string | null][];
 }
 
 /** The kept bundle of the extension at `entry`, a canonical path; undefined if there is none that is still right. */
@@ -25,8 +28,8 @@ export async function keptBundle(entry: string, cache: Cache): Promise<LoadedBun
 /** Bundles the extension at `entry`, and keeps the bundle. Throws what `bundleExtension` throws. */
 export async function freshBundle(entry: string, cache: Cache): Promise<LoadedBundle> {
   const { bundleExtension } = await import("./index.ts");
-  const { source, imports, read, missing } = await bundleExtension(entry);
-  const fresh: Kept = { source, imports, files: read, missing };
+  const { source, imports, read, probes } = await bundleExtension(entry);
+  const fresh: Kept = { source, imports, files: read, probes };
   // Not waited for: the worker is.
   void cache.write(nameOf(entry), entry, fresh);
   return fresh;
@@ -39,19 +42,13 @@ function nameOf(entry: string): string {
 async function isCurrent(kept: Kept): Promise<boolean> {
   const files = kept.files.map(async ([path, digest]) => {
     try {
-      const info = await lstat(path);
-      return info.isFile() && (await realpath(path)) === path && sha256(await readFile(path)) === digest;
+      return (await realpath(path)) === path && sha256(await readSmallFile(path, MAX_FILE_BYTES)) === digest;
     } catch {
       return false;
     }
   });
-  const missing = kept.missing.map((path) =>
-    realpath(path).then(
-      () => false,
-      () => true,
-    ),
-  );
-  return (await Promise.all([...files, ...missing])).every(Boolean);
+  const probes = kept.probes.map(async ([path, real]) => (await realpath(path).catch(() => null)) === real);
+  return (await Promise.all([...files, ...probes])).every(Boolean);
 }
 
 function isKept(value: unknown): value is Kept {
@@ -59,7 +56,8 @@ function isKept(value: unknown): value is Kept {
   return (
     typeof kept?.source === "string" &&
     isTextList(kept.imports) &&
-    isTextList(kept.missing) &&
+    Array.isArray(kept.probes) &&
+    kept.probes.every((probe) => Array.isArray(probe) && typeof probe[0] === "string") &&
     Array.isArray(kept.files) &&
     kept.files.length > 0 &&
     kept.files.every(isTextList)

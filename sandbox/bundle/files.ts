@@ -37,17 +37,22 @@ export function refuse(path: string, reason: string, hint?: string): XdevError {
 }
 
 /**
- * The canonical form of a path that exists, undefined if nothing is there, which is then noted in `missing`. Refuses loops
+ * The canonical form of a path that exists, undefined if nothing is there. What was found is noted in `probes`. Refuses loops
  * and what can't be looked at.
  */
-export async function existing(path: string, missing?: Set<string>): Promise<string | undefined> {
+export async function existing(
+  path: string,
+  probes?: Map<string, string | undefined>,
+): Promise<string | undefined> {
   if (path.includes("\0")) throw refuse(JSON.stringify(path), "a path can't hold a zero character");
   try {
-    return await realpath(path);
+    const real = await realpath(path);
+    probes?.set(path, real);
+    return real;
   } catch (error) {
     const code = systemCode(error);
     if (code === "ENOENT" || code === "ENOTDIR") {
-      missing?.add(path);
+      probes?.set(path, undefined);
       return undefined;
     }
     if (code === "ELOOP") throw refuse(path, "a symbolic link that leads to itself");
@@ -99,14 +104,20 @@ export class Reader {
   readonly root: string;
   /** The SHA-256 digest of each file that was read, by its path. */
   readonly digests = new Map<string, string>();
-  /** Paths that were looked for and not found. */
-  readonly missing = new Set<string>();
+  /** Paths that were looked for, and what they led to; undefined for nothing. */
+  readonly probes = new Map<string, string | undefined>();
   #bytes = 0;
   #files = 0;
 
   /** `root` must be canonical. */
   constructor(root: string) {
     this.root = root;
+  }
+
+  /** Takes over what another reader of the same bundle has seen. */
+  noteAll(other: Reader): void {
+    for (const [path, digest] of other.digests) this.digests.set(path, digest);
+    for (const [path, real] of other.probes) this.probes.set(path, real);
   }
 
   /** The text of a file. `path` must be canonical. */

@@ -27,8 +27,8 @@ export interface Bundle {
   files: string[];
   /** Path and SHA-256 digest of everything that was read, package.json files included. */
   read: [string, string][];
-  /** Paths that were looked for and not found: if one of them appears, the bundle may become another. */
-  missing: string[];
+  /** Every path that was looked for and what it led to, null for nothing: if that changes, the bundle may, too. */
+  probes: [string, string | null][];
   /** Source map of `source`, JSON text. Lines are exact, columns approximate. */
   map: string;
 }
@@ -41,7 +41,9 @@ export interface Bundle {
 export async function bundleExtension(entry: string, link?: Platform["bundle"]): Promise<Bundle> {
   const main = await resolveEntry(entry);
   if (main === undefined) throw new XdevError("bundle-failed", `${entry}: no such file`);
-  const reader = new Reader(await packageRoot(main));
+  const { root, readers } = await packageRoot(main);
+  const reader = new Reader(root);
+  for (const one of readers) reader.noteAll(one);
   const session = new Session(reader);
   const linker = link ?? (await loadPlatform()).bundle;
   const { code, map } = await linker(main, session.hooks);
@@ -57,7 +59,7 @@ export async function bundleExtension(entry: string, link?: Platform["bundle"]):
     imports: script.imports,
     files: [...session.texts.keys()].sort(),
     read: [...reader.digests],
-    missing: [...reader.missing],
+    probes: [...reader.probes].map(([path, real]) => [path, real ?? null]),
     map: withLinesInFront(map, script.addedLines),
   };
 }

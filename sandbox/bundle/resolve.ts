@@ -83,7 +83,7 @@ async function probe(path: string, reader: Reader | undefined): Promise<string |
   if (root !== undefined && !isInside(path, root)) checkPlace(path, root);
 
   for (const name of names) {
-    const canonical = await existing(name, reader?.missing);
+    const canonical = await existing(name, reader?.probes);
     if (canonical === undefined) continue;
     if (root !== undefined) checkPlace(canonical, root);
     const what = await kindOf(canonical);
@@ -107,7 +107,7 @@ async function fromNodeModules(
   if (!/^(?:@[\w~.-]+\/)?[\w~-][\w~.-]*$/.test(name) || specifier.includes("\\")) return undefined;
   const subpath = specifier === name ? "." : `.${specifier.slice(name.length)}`;
   for (let folder = dirname(importer); isInside(folder, reader.root); folder = dirname(folder)) {
-    const found = await existing(join(folder, "node_modules", name), reader.missing);
+    const found = await existing(join(folder, "node_modules", name), reader.probes);
     if (found !== undefined && (await kindOf(found)) === "folder") {
       checkPlace(found, reader.root);
       return { path: await packageFile(found, subpath, specifier, kind, reader) };

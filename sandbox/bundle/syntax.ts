@@ -32,6 +32,7 @@ export function parseModule(source: string): Parsed {
   const comments: Comment[] = [];
   try {
     const program = TokenParser.parse(source, {
+      checkPrivateFields: false,
       ecmaVersion: "latest",
       sourceType: "module",
       allowHashBang: true,

@@ -51,6 +51,8 @@ export const InitialMath = Math;
  */
 export const natives: Record<string, unknown> = {};
 for (const name of [
+  "Float32Array",
+  "Float64Array",
   "URL",
   "URLSearchParams",
   "TextEncoder",
@@ -60,6 +62,12 @@ for (const name of [
   "btoa",
 ]) {
   natives[name] = scope[name];
+}
+
+// The runtime's own inspector, which looks into proxies, is no business of a guest's.
+for (const name of ["URL", "URLSearchParams"]) {
+  const { prototype } = natives[name] as { prototype: object };
+  Reflect.deleteProperty(prototype, Symbol.for("nodejs.util.inspect.custom"));
 }
 
 // A blob's URL can be loaded as code.

@@ -150,7 +150,13 @@ function isWordPart(char: string | undefined): boolean {
 
 function parseStrict(source: string, onToken: (token: Token) => void): Node {
   try {
-    return TokenParser.parse(STRICT + source, { ecmaVersion: "latest", sourceType: "script", onToken });
+    return TokenParser.parse(STRICT + source, {
+      ecmaVersion: "latest",
+      sourceType: "script",
+      // The engine checks them, and acorn hands each up through every class around it.
+      checkPrivateFields: false,
+      onToken,
+    });
   } catch (error) {
     // Too deeply nested for acorn: not shown to be harmless, hence refused.
     if (error instanceof TooDeep) throw new SourceError("Source is nested too deeply to be checked");

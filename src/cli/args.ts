@@ -116,6 +116,11 @@ function define(found: (invocation: Invocation) => void): Command {
     found({ command: "run", prompt, files, options: runOptions(options) });
   });
 
+  // Options before a command's name are meant for the command.
+  program.hook("preAction", (_, command) => {
+    if (command !== program) passOptions(program, command);
+  });
+
   const ext = program
     .command("ext")
     .description("list, inspect, trace and replay extensions")
@@ -246,6 +251,19 @@ const TRACE_EXAMPLES = `
 Examples:
   xdev ext trace ./deny-rm.py                                what it is asked and answers when a session starts
   xdev ext trace deny-rm --model replay:demo.yml -- go       the same for a run; the answer goes to standard error`;
+
+/** Gives what stands before a command's name to the command, and refuses what it does not have. */
+function passOptions(program: Command, command: Command): void {
+  for (const option of program.options) {
+    const name = option.attributeName();
+    if (program.getOptionValueSource(name) !== "cli") continue;
+    const own = command.options.find((one) => one.attributeName() === name);
+    if (!own) command.error(`error: option '${option.flags}' is not one of '${command.name()}'`);
+    if (command.getOptionValueSource(name) !== "cli") {
+      command.setOptionValueWithSource(name, program.getOptionValue(name), "cli");
+    }
+  }
+}
 
 function common(command: Command): Command {
   return command

@@ -4,7 +4,7 @@ import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
 import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
-import { oneLine } from "../base/text.ts";
+import { escapeControls, oneLine } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
 import type { Extension } from "../extensions/extension.ts";
@@ -13,7 +13,7 @@ import { ExtensionManager } from "../extensions/manager.ts";
 import { processToolName, workerToolName } from "../extensions/names.ts";
 import type { Invocation } from "./args.ts";
 import { extensionSources } from "./ext-sources.ts";
-import { extensionAt } from "./one-extension.ts";
+import { findExtension } from "./one-extension.ts";
 import { EXIT, rejectOnAbort } from "./process-guard.ts";
 import { trustedWorkspace } from "./workspace.ts";
 
@@ -45,7 +45,7 @@ export async function ext(
   const settings = await loadSettings(dataDir);
   const sources =
     invocation.command === "ext-inspect"
-      ? [await extensionAt(invocation.path)]
+      ? [await findExtension(invocation.path, dataDir)]
       : await extensionSources(
           invocation.options,
           dataDir,
@@ -73,7 +73,7 @@ export async function ext(
 
   const isList = invocation.command === "ext-list";
   if (invocation.json) {
-    print("stdout", `${JSON.stringify(isList ? inspections : inspections[0], null, 2)}\n`);
+    print("stdout", `${escapeControls(JSON.stringify(isList ? inspections : inspections[0], null, 2))}\n`);
   } else if (isList && inspections.length === 0) {
     print("stdout", `no extensions: put one into ${dataDir}/extensions, or name one with -e PATH\n`);
   } else {

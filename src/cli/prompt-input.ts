@@ -11,13 +11,14 @@ export interface PromptInput {
 export async function readPrompt(
   prompt: string,
   files: readonly string[],
+  startFolder: string,
   cwd: string,
   interrupt: AbortSignal,
 ): Promise<PromptInput> {
   const piped = await readPipedInput(prompt !== "" || files.length > 0, interrupt);
   const attachments =
     files.length > 0
-      ? await (await import("../agent/attachments.ts")).readAttachments(files, cwd)
+      ? await (await import("../agent/attachments.ts")).readAttachments(files, startFolder, cwd)
       : { text: "", images: [] };
   const text = [attachments.text, prompt, piped].filter((part) => part.trim() !== "").join("\n");
   if (text === "" && !interrupt.aborted) {

@@ -97,7 +97,7 @@ export async function run(
     import("../models/index.ts").then(({ resolveModel }) =>
       resolveModel({
         dataDir,
-        cwd,
+        cwd: startFolder(),
         env: process.env,
         signal: AbortSignal.any([interrupt, abandoned.signal]),
         registered,
@@ -119,7 +119,7 @@ export async function run(
     import("../agent/prompt.ts"),
     import("../agent/instructions.ts").then(({ loadInstructions }) => loadInstructions(dataDir, cwd)),
     loadTools(cwd, dataDir),
-    readPrompt(prompt, files, startFolder(), interrupt),
+    readPrompt(prompt, files, startFolder(), cwd, interrupt),
   ]);
   // Whatever is wrong is told at once: an extension may take its time. Those that have started end with the program.
   const first = <T>(work: Promise<T>) => Promise.race([work, rejectOnAbort(interrupt)]);
@@ -182,7 +182,12 @@ export async function run(
     });
     if (bus) agent.subscribe(tellHooks(bus));
     if (!interrupt.aborted) await agent.prompt(input.text, input.images);
-    return mode.finish(agent.state.messages, turnsExhausted() ? options.maxTurns : undefined)
+    const rest = interrupt.aborted ? undefined : resolved.leftOver?.();
+    if (rest !== undefined) mode.notice(rest);
+    return mode.finish(agent.state.messages, {
+      interrupted: interrupt.aborted,
+      ...(turnsExhausted() && options.maxTurns !== undefined ? { maxTurns: options.maxTurns } : {}),
+    })
       ? EXIT.done
       : EXIT.failed;
   } finally {

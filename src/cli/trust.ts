@@ -9,7 +9,7 @@ import { canonicalPath, resolvePath } from "../base/files.ts";
 import { setVerbose } from "../base/log.ts";
 import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
-import { stripControls } from "../base/text.ts";
+import { visible } from "../base/text.ts";
 import { type Authority, type AuthorityFile, readAuthority } from "../config/authority.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { parseSettings } from "../config/settings.ts";
@@ -120,7 +120,7 @@ function describe(file: AuthorityFile, hooks: readonly HookEntry[] = []): string
 function describeHook(entry: HookEntry): string[] {
   if (isBroken(entry)) return [`      can't be used: ${shown(entry.problem)}`];
   // Each line is marked, so that a command of several can't pass for another entry of the list.
-  const lines = stripControls(entry.command).trimEnd().split("\n");
+  const lines = visible(entry.command).trimEnd().split("\n");
   return [`      on ${entry.event} runs`, ...lines.map((line) => `      | ${line}`)];
 }
 
@@ -174,5 +174,5 @@ function complain(text: string): void {
 
 /** Names are the repository's: nothing for the terminal in them, and no second line. */
 function shown(text: string): string {
-  return stripControls(text).replace(/[\n\t]+/g, " ");
+  return visible(text).replace(/[\n\t]+/g, " ");
 }

@@ -1,6 +1,8 @@
 /** Whether the workspace of a run is trusted, and what it brings then. Loads next to nothing if there is no `.xdev`. */
+import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { errorText } from "../base/errors.ts";
+import { isInside } from "../base/files.ts";
 import { log } from "../base/log.ts";
 import { stripControls } from "../base/text.ts";
 import type { Authority, AuthorityKind } from "../config/authority.ts";
@@ -28,6 +30,7 @@ export interface TrustedWorkspace {
  */
 export async function trustedWorkspace(cwd: string, dataDir: string): Promise<TrustedWorkspace | undefined> {
   const { root, hasFolder } = await findWorkspace(cwd, dataDir);
+  await reportOuter(cwd, root, dataDir);
   if (!hasFolder) return undefined;
   const [{ readAuthority }, { differences, readTrust, recordOf }] = await Promise.all([
     import("../config/authority.ts"),
@@ -35,7 +38,9 @@ export async function trustedWorkspace(cwd: string, dataDir: string): Promise<Tr
   ]);
   const folder = join(root, WORKSPACE_FOLDER);
   const authority = await readAuthority(folder);
-  if (authority.files.length === 0 && authority.problems.length === 0) return undefined;
+  // Files that nothing here would use are not worth a word.
+  const hasAuthority = authority.files.some(({ kind }) => kind !== "other");
+  if (!hasAuthority && authority.problems.length === 0) return undefined;
   const withhold = (why: string) => {
     log.warn(`${onOneLine(folder)}: ${summary(authority)} withheld${onOneLine(why)}; see xdev trust`);
     return undefined;
@@ -67,6 +72,25 @@ export async function trustedWorkspace(cwd: string, dataDir: string): Promise<Tr
   };
 }
 
+/** A folder inside a trusted workspace that is one of its own, or no part of it, is without the policies of the outer one. */
+async function reportOuter(cwd: string, root: string, dataDir: string): Promise<void> {
+  if (
+    !(await access(join(dataDir, "trust.json")).then(
+      () => true,
+      () => false,
+    ))
+  )
+    return;
+  const { readTrust } = await import("../config/trust.ts");
+  const records = await readTrust(dataDir).catch(() => new Map<string, unknown>());
+  for (const path of records.keys()) {
+    if (path === root || !isInside(root, path)) continue;
+    log.warn(
+      `${onOneLine(cwd)} is no part of the trusted workspace ${onOneLine(path)}: what that brings is not used here`,
+    );
+  }
+}
+
 /** The files of its hooks folder, as they were read. */
 export function hookFiles({ files }: Authority, folder: string): HookFile[] {
   return files.flatMap(({ path, kind, executable, text }) => {
@@ -82,6 +106,7 @@ const NOUNS: Record<AuthorityKind, string> = {
   settings: "settings file",
   models: "models file",
   program: "program",
+  other: "other file",
 };
 
 /** `2 hook files, 1 extension file`. */

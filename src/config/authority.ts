@@ -1,6 +1,6 @@
 /**
  * What in a workspace's `.xdev` carries authority, that is, would run or change what runs: hooks, extensions, settings, models,
- * and everything executable. Each file is read once; its digest and, where it is used from memory, its text are of the
+ * everything executable, and whatever else is there for those to use. Each file is read once; its digest and, where it is used from memory, its text are of the
  * same bytes. Nothing here is run or believed; the folder may be a stranger's.
  */
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { errorText } from "../base/errors.ts";
 import { isInside } from "../base/files.ts";
 
-export type AuthorityKind = "hook" | "extension" | "settings" | "models" | "program";
+export type AuthorityKind = "hook" | "extension" | "settings" | "models" | "program" | "other";
 
 export interface AuthorityFile {
   /** Relative to `.xdev`, with `/`. */
@@ -114,8 +114,8 @@ class Reader {
       const info = await file.stat();
       if (!info.isFile()) throw new Error("it is no regular file");
       const executable = (info.mode & 0o111) !== 0;
-      const actual = kind ?? (executable ? "program" : undefined);
-      if (actual === undefined) return;
+      // Whatever else lies there may be read or imported by what has authority.
+      const actual = kind ?? (executable ? "program" : "other");
       const keeps = (actual === "hook" || actual === "settings") && info.size <= MAX_TEXT;
       const { digest, text } = await this.#read(file, keeps);
       this.files.push({

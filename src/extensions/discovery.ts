@@ -47,7 +47,10 @@ export async function discoverFolder(folder: string): Promise<ExtensionSource[]>
     try {
       found.push(...(await identifyExtensions(join(folder, name))));
     } catch (error) {
-      log.debug(`skipped ${join(folder, name)}: ${errorText(error)}`);
+      // Skipped without a word (§1), unless it was clearly meant to be one.
+      if (error instanceof XdevError && error.hint?.startsWith("to run it"))
+        log.warn(`${errorText(error)}; ${error.hint}`);
+      else log.debug(`skipped ${join(folder, name)}: ${errorText(error)}`);
     }
   }
   return found;

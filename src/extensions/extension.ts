@@ -199,7 +199,10 @@ export class Extension {
     if (!this.#isAlive()) return done();
     this.#finishHandshake();
     const ms = this.limits.handshakeTimeoutMs;
-    const timer = setTimeout(() => this.#die(`sent no capabilities within ${formatMs(ms)}`), ms);
+    const timer = setTimeout(
+      () => this.#die(`sent no capabilities within ${formatMs(ms)} (is its output flushed?)`),
+      ms,
+    );
     const handshake = { timer, done };
     this.#handshake = handshake;
     try {

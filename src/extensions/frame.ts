@@ -246,7 +246,7 @@ const MAX_DEPTH = 64;
 const MAX_VALUES = 200_000;
 
 /** What is too much about plain data, completing "it …"; undefined if nothing is. Overflows no stack. */
-export function measure(value: unknown): string | undefined {
+export function measure(value: unknown, maxValues: number = MAX_VALUES): string | undefined {
   let level: unknown[] = [value];
   let values = 0;
   for (let depth = 0; level.length > 0; depth++) {
@@ -256,7 +256,7 @@ export function measure(value: unknown): string | undefined {
       if (depth >= MAX_DEPTH) return `is nested more than ${MAX_DEPTH} levels deep`;
       const members = Array.isArray(item) ? item : Object.values(item);
       values += members.length;
-      if (values > MAX_VALUES) return `holds more than ${MAX_VALUES} values`;
+      if (values > maxValues) return `holds more than ${maxValues} values`;
       for (const member of members) if (typeof member === "object" && member !== null) next.push(member);
     }
     level = next;

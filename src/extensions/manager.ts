@@ -142,7 +142,11 @@ export class ExtensionManager {
     for (const extension of extensions) for (const text of unknownEvents(extension)) host.notice(text);
     manager = new ExtensionManager(extensions, missing, host);
     for (const failure of manager.failures()) {
-      host.notice(`extension ${failure.name} (${failure.path}) ${failure.reason}; it is not loaded`);
+      const last = failure.log.at(-1);
+      const said = last ? ` (it said: ${oneLine(last)})` : "";
+      host.notice(
+        `extension ${failure.name} (${oneLine(failure.path)}) ${failure.reason}${said}; it is not loaded and checks no tool call`,
+      );
     }
     return manager;
   }
@@ -175,7 +179,8 @@ export class ExtensionManager {
    * the first time: nothing can be shadowed.
    */
   tools(reserved: readonly string[]): ExtensionTool[] {
-    const taken = new Set(reserved);
+    // Whatever the case: a model, or a person, takes `Bash` for `bash`.
+    const taken = new Set(reserved.map((name) => name.toLowerCase()));
     const tools: ExtensionTool[] = [];
     this.#registered.clear();
     for (const extension of this.#ready()) {
@@ -188,11 +193,11 @@ export class ExtensionManager {
             : workerToolName(spec.name);
         // `ext_` is the processes': a module must not stand where one of them would.
         const shadows = extension.kind === "worker" && name.startsWith("ext_");
-        if (taken.has(name) || shadows) {
+        if (taken.has(name.toLowerCase()) || shadows) {
           this.#noticeOnce(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
           continue;
         }
-        taken.add(name);
+        taken.add(name.toLowerCase());
         own.set(spec.name, name);
         tools.push(extensionTool(extension, spec, name));
       }

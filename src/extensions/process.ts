@@ -5,6 +5,7 @@
 import { dirname } from "node:path";
 import { errorText, systemCode } from "../base/errors.ts";
 import { killGroup } from "../base/process.ts";
+import { ellipsis, oneLine } from "../base/text.ts";
 import type { Program, StartProgram } from "../platform/program.ts";
 import type { Channel, ChannelHandlers } from "./channel.ts";
 import type { HostFrame } from "./frame.ts";
@@ -84,7 +85,8 @@ function deliver(line: Buffer, handlers: ChannelHandlers): void {
   try {
     value = JSON.parse(STRICT_UTF8.decode(line));
   } catch {
-    handlers.onProblem("sent a line that is not JSON");
+    const start = ellipsis(oneLine(line.subarray(0, 200).toString("utf8")), 60);
+    handlers.onProblem(`sent a line that is not JSON, where only frames may be: ${start}`);
     return;
   }
   handlers.onMessage(value);

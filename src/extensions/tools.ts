@@ -3,7 +3,7 @@ import type { AgentTool, AgentToolResult } from "@earendil-works/pi-agent-core";
 import { stripControls } from "../base/text.ts";
 import type { Extension } from "./extension.ts";
 import { parsePatch, parseToolOutcome, type ResponseFrame, type ToolSpec } from "./frame.ts";
-import { toolSchema } from "./tool-schema.ts";
+import { checkArgumentSize, toolSchema } from "./tool-schema.ts";
 
 export interface ExtensionTool extends AgentTool<object, unknown> {
   /** Not offered to the model until someone names it. */
@@ -17,6 +17,7 @@ export function extensionTool(extension: Extension, spec: ToolSpec, name: string
     label: stripControls(spec.label ?? spec.name),
     description: spec.description ?? "",
     parameters: toolSchema(spec.parameters),
+    prepareArguments: checkArgumentSize as (args: unknown) => object,
     async execute(callId, params, signal, onUpdate) {
       const reply = await extension.request(
         "tool_invoke",

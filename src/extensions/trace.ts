@@ -5,7 +5,7 @@
 import * as v from "valibot";
 import { XdevError } from "../base/errors.ts";
 import { redact } from "../base/log.ts";
-import { ellipsis, stripControls } from "../base/text.ts";
+import { ellipsis, escapeControls, stripControls } from "../base/text.ts";
 import type { Channel } from "./channel.ts";
 
 /** ms since the trace began, with three decimals. */
@@ -130,14 +130,6 @@ function isDeep(value: unknown): boolean {
 /** Texts are redacted before they are encoded: afterwards a key of digits could stand where a number is. */
 function withoutSecrets(_key: string, value: unknown): unknown {
   return typeof value === "string" ? redact(value) : value;
-}
-
-/** JSON escapes the controls below U+0020 only; these write to a terminal, or turn its text around, too. */
-function escapeControls(json: string): string {
-  return json.replace(
-    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
 }
 
 /**

@@ -58,18 +58,29 @@ function mainArguments(tool: string, args: Record<string, unknown>): string[] | 
 }
 
 /**
- * The whole command, and what stands between the characters that can begin a command, without assignments before it. White
- * space counts as one space.
+ * The whole command, and what stands between the characters that can begin a command, each from every word on. White space
+ * counts as one space.
  */
 function commandParts(command: string): string[] {
   const parts = command.split(/[;&|\n(){}`'"]/);
-  return [command, ...parts].map((part) =>
-    part
+  const unquoted = command.replace(/['"\\]/g, "");
+  return [command, unquoted, ...parts].flatMap((part) => {
+    const words = part
       .replace(/(?:\s|\\\n)+/g, " ")
       .trim()
-      .replace(/^(?:(?:[A-Za-z_]\w*=\S*|!) )+/, ""),
-  );
+      .split(" ");
+    // A command may begin at any word (`if true; then git`, `env git`, `2>x git`), under any path.
+    return words.slice(0, MAX_STARTS).flatMap((word, at) => {
+      const rest = words.slice(at + 1).join(" ");
+      const from = (first: string) => (rest === "" ? first : `${first} ${rest}`);
+      const name = word.replaceAll("\\", "");
+      return [from(word), from(name.slice(name.lastIndexOf("/") + 1))];
+    });
+  });
 }
+
+/** At how many words of one part a command is looked for. Longer ones are data. */
+const MAX_STARTS = 200;
 
 /** As it was written, and absolute, so that `../x` and `/home/me/x` are one. */
 function pathForms(path: string, cwd: string): string[] {

@@ -1,4 +1,5 @@
 /** From what a user wrote to a hook, or to a broken one that says why. */
+import { basename } from "node:path";
 import { errorText } from "../base/errors.ts";
 import { stripControls } from "../base/text.ts";
 import { parseFile } from "../config/parse.ts";
@@ -49,8 +50,11 @@ export async function hooksOfFiles(
     if (isDefinition(file.name)) found.set(file, await parseDefinition(file, context));
   }
   const commands = [...found.values()].flatMap((entry) => ("command" in entry ? [entry.command] : []));
-  // A script that a definition of this folder runs is a helper, whatever its name.
-  const isHelper = ({ name }: HookFile) => commands.some((command) => command.includes(name));
+  // A script that a definition of this folder runs is a helper, unless it is named after an event: then it is a hook.
+  const words = new Set(
+    commands.flatMap((command) => command.split(/[\s;&|()<>'"`]+/)).map((word) => basename(word)),
+  );
+  const isHelper = ({ name }: HookFile) => !isHookEvent(name.slice(0, -3)) && words.has(name);
   for (const file of files) {
     if (isScript(file.name) && !isHelper(file)) found.set(file, scriptHook(file, context));
   }

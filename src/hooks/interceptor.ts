@@ -7,7 +7,7 @@ import { ellipsis, stripControls } from "../base/text.ts";
 import type { Interceptor, ToolCall, ToolResult, Verdict } from "../extensions/chain.ts";
 import type { Content } from "../extensions/frame.ts";
 import { type BrokenHook, type Hook, type HookEntry, isBroken } from "./hook.ts";
-import type { HookReply } from "./reply.ts";
+import { type HookReply, isForeign } from "./reply.ts";
 
 /** Runs a hook that matches; throws what `runHookCommand` does. */
 export type AskHook = (
@@ -55,6 +55,9 @@ async function decide(
     return deny(hook, errorText(error));
   }
   if (reply?.block === true) return deny(hook, reply.reason || "denied");
+  // Nothing in it that is known here: it may well have meant to deny, in a word that is misspelt or another agent's.
+  if (reply && isForeign(reply))
+    return deny(hook, "its output has no member that is known (block, reason, input, text)");
   return reply?.input == null ? { allow: true } : { allow: true, revise: reply.input };
 }
 

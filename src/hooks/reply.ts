@@ -41,6 +41,12 @@ export function unknownMembers(reply: HookReply): string[] {
   return Object.keys(reply).filter((key) => !KNOWN.has(key));
 }
 
+/** Whether a reply has members, and none that means something here. */
+export function isForeign(reply: HookReply): boolean {
+  const keys = Object.keys(reply);
+  return keys.length > 0 && !keys.some((key) => KNOWN.has(key));
+}
+
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

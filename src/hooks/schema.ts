@@ -1,8 +1,14 @@
 /** The schemas of what a user writes to define hooks (wire-notes.md, "Shell hooks"). */
 import { z } from "zod";
+import { hidesSomething } from "../base/text.ts";
 import { HOOK_EVENTS, type HookEvent } from "./events.ts";
 
-const command = z.string().regex(/\S/, "the command is empty").describe("run by sh -c, payload on stdin");
+const command = z
+  .string()
+  .regex(/\S/, "the command is empty")
+  // What a person is shown before trusting it must be what runs.
+  .refine((text) => !hidesSomething(text), "the command has control characters or invisible ones in it")
+  .describe("run by sh -c, payload on stdin");
 
 /** A file in a hooks folder. */
 export const hookFileSchema = z.strictObject({

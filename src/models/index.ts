@@ -13,6 +13,8 @@ export interface ResolvedModel {
   model: Model<Api>;
   /** Resolves the key itself. Never rejects: a failure is a message with `stopReason` "error" and a text for the user. */
   stream: StreamFn;
+  /** What of a script was not played, for the user; undefined if nothing is left. Only a replay has it. */
+  leftOver?(): string | undefined;
   /** Loads the protocol's code now rather than with the first request. Never rejects. */
   preload(): Promise<void>;
 }

@@ -53,7 +53,12 @@ export async function resolveReplay(file: string, cwd: string): Promise<Resolved
     contextWindow: 128_000,
     maxTokens: 16_384,
   };
-  return { model, stream: replayStream(file, turns), preload: async () => {} };
+  const { stream, played } = replayStream(file, turns);
+  const leftOver = () => {
+    const left = turns.length - played();
+    return left > 0 ? `replay ${file}: ${left} of ${turns.length} turns were not played` : undefined;
+  };
+  return { model, stream, preload: async () => {}, leftOver };
 }
 
 async function readTurns(path: string): Promise<Turn[]> {
@@ -72,10 +77,13 @@ async function readTurns(path: string): Promise<Turn[]> {
   return Array.isArray(value) ? value : value.turns;
 }
 
-/** A stream function that plays `turns`, one a call. */
-export function replayStream(name: string, turns: readonly Turn[]): StreamFn {
+/** A stream function that plays `turns`, one a call, and how many it has played. */
+export function replayStream(
+  name: string,
+  turns: readonly Turn[],
+): { stream: StreamFn; played: () => number } {
   let next = 0;
-  return async (model, context, options = {}) => {
+  const stream: StreamFn = async (model, context, options = {}) => {
     const { AssistantMessageEventStream: Stream } = await loadEventStream();
     const stream = new Stream();
     const index = next++;
@@ -102,6 +110,7 @@ export function replayStream(name: string, turns: readonly Turn[]): StreamFn {
       });
     return stream;
   };
+  return { stream, played: () => next };
 }
 
 /** Streams a turn; resolves with what is wrong with the message before it, if anything. Rejects when it is aborted. */

@@ -5,16 +5,18 @@
 import type { AgentEvent } from "@earendil-works/pi-agent-core";
 import { log, redact } from "../base/log.ts";
 import { outputStream } from "../base/output.ts";
+import { escapeControls } from "../base/text.ts";
 import { failureOf, type Mode } from "./mode.ts";
 
 export function createJsonMode(): Mode {
-  const write = (value: unknown) => void outputStream("stdout").write(`${redact(JSON.stringify(value))}\n`);
+  const write = (value: unknown) =>
+    void outputStream("stdout").write(`${escapeControls(redact(JSON.stringify(value)))}\n`);
   return {
     event: (event) => write(slim(event)),
     notice: (text) => write({ type: "notice", text }),
     say: (text) => write({ type: "command_output", text }),
-    finish(messages, maxTurns) {
-      const failure = failureOf(messages, maxTurns);
+    finish(messages, end) {
+      const failure = failureOf(messages, end);
       if (failure !== undefined) log.error(failure);
       return failure === undefined;
     },

@@ -7,12 +7,21 @@ export interface Mode {
   notice(text: string): void;
   /** Text that is the answer although no model gave it (an extension's command). */
   say(text: string): void;
-  /** The run is over; `maxTurns` is set if that limit ended it. Says what is left to say; true if the run succeeded. */
-  finish(messages: readonly AgentMessage[], maxTurns?: number): boolean;
+  /** The run is over. Says what is left to say; true if the run succeeded. */
+  finish(messages: readonly AgentMessage[], end: RunEnd): boolean;
+}
+
+export interface RunEnd {
+  /** Set if that limit ended it. */
+  maxTurns?: number;
+  /** The user ended it. */
+  interrupted?: boolean;
 }
 
 /** Why a run failed, for a person, or undefined if it did not. */
-export function failureOf(messages: readonly AgentMessage[], maxTurns?: number): string | undefined {
+export function failureOf(messages: readonly AgentMessage[], end: RunEnd): string | undefined {
+  const { maxTurns } = end;
+  if (end.interrupted) return "interrupted";
   if (maxTurns !== undefined) return `stopped after ${maxTurns} turns (--max-turns)`;
   const last = messages.findLast((message) => message.role === "assistant");
   if (last?.role !== "assistant") return "the model gave no answer";

@@ -48,14 +48,14 @@ export function createPrintMode({ renderers, answer: output = "stdout" }: PrintM
     },
     notice: (text) => log.warn(text),
     say: (text) => print(output, `${stripControls(text).trimEnd()}\n`),
-    finish(messages, maxTurns) {
+    finish(messages, end) {
       const last = messages.findLast((message) => message.role === "assistant");
       const answer =
         last?.role === "assistant"
           ? last.content.flatMap((item) => (item.type === "text" ? [item.text] : [])).join("\n")
           : "";
       if (answer.trim() !== "") print(output, `${stripControls(answer).trimEnd()}\n`);
-      const failure = failureOf(messages, maxTurns);
+      const failure = failureOf(messages, end);
       if (failure !== undefined) log.error(failure);
       return failure === undefined;
     },

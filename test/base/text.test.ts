@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { addSecret, redact } from "../../src/base/log.ts";
-import { ellipsis, stripControls } from "../../src/base/text.ts";
+import { ellipsis, hidesSomething, stripControls, visible } from "../../src/base/text.ts";
 
 describe("text from outside", () => {
   test("escape sequences of every kind are removed", () => {
@@ -31,6 +31,16 @@ describe("text from outside", () => {
       for (let n = seed; n > 0; n = Math.floor(n / 7)) text += pieces[(n * 13) % pieces.length];
       assert.doesNotMatch(stripControls(text), /[\u001b\u0007\u009b]/);
     }
+  });
+
+  test("where the very text is judged, nothing of it is hidden", () => {
+    assert.equal(
+      visible("a\u001b]; touch x #\u0007b\u009dc\u202e\u200bd\n"),
+      "a\\x1b]; touch x #\\x07b\\x9dc\\u{202e}\\u{200b}d\n",
+    );
+    assert.ok(
+      hidesSomething("\u0007") && hidesSomething("\ufeff") && !hidesSomething("plain\n\ttext é 日本"),
+    );
   });
 
   test("an ellipsis never splits a surrogate pair", () => {

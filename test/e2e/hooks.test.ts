@@ -269,14 +269,23 @@ describe("a repository that nobody has trusted", () => {
     using repository = new Repository();
     writeFileSync(
       repository.policy,
-      JSON.stringify({ event: "turn_end", command: "evil\u001b[2K\n  settings   0123456789ab  harmless" }),
+      JSON.stringify({ event: "turn_end", command: "evil\n  settings   0123456789ab  harmless" }),
+    );
+    writeFileSync(
+      join(repository.path, ".xdev/hooks/b.yml"),
+      JSON.stringify({ event: "turn_end", command: "npm run fmt \u001b]; touch pwned #\u0007" }),
     );
     writeFileSync(join(repository.path, ".xdev/hooks/a\n\u001b[2Jb.yml"), "");
     const { stdout } = await repository.xdev("trust");
     assert.doesNotMatch(stdout, /\u001b/);
     assert.match(stdout, /^ {6}\| evil$/m);
     assert.match(stdout, /^ {6}\| {3}settings/m);
-    assert.match(stdout, /hooks\/a b\.yml/);
+    assert.match(stdout, /hooks\/a \\x1b\[2Jb\.yml/, "what is in a name is shown, not obeyed");
+    assert.match(
+      stdout,
+      /can't be used: .*control characters or invisible ones/,
+      "a command that hides something never runs",
+    );
   });
 
   test("can't be trusted with a link that leads out of it", async () => {

@@ -85,6 +85,36 @@ describe("print mode", () => {
     assert.match(unknown.stderr, /there is no tool write_all[\s\S]*read, write/);
   });
 
+  test("turns of a replay that were not played are told", async () => {
+    using folder = new Folder();
+    const outcome = await xdev(replay(folder, [{ text: "one" }, { text: "two" }]));
+    assert.deepEqual([outcome.status, outcome.stdout], [0, "one\n"]);
+    assert.match(outcome.stderr, /1 of 2 turns were not played/);
+  });
+
+  test("what an extension said before it failed to load is told with it", async () => {
+    using folder = new Folder();
+    const path = folder.program("bad.sh", "#!/bin/sh\necho 'the reason is this' >&2\nexit 3\n");
+    const outcome = await xdev(replay(folder, [{ text: "ok" }], "-e", path));
+    assert.match(
+      outcome.stderr,
+      /exited with status 3 \(it said: the reason is this\); it is not loaded and checks no tool call/,
+    );
+  });
+
+  test("an attached file has the name that the tools know it by", async () => {
+    using folder = new Folder();
+    folder.file("here/a.txt", "the text");
+    folder.file("there/x", "");
+    const args = replay(folder, [
+      { text: "ok", expect: { role: "user", contains: `<file name="${folder.path}/here/a.txt">` } },
+    ]);
+    const outcome = await xdev([...args, "@a.txt", "--cwd", `${folder.path}/there`], {
+      cwd: `${folder.path}/here`,
+    });
+    assert.equal(outcome.stdout, "ok\n", outcome.stderr);
+  });
+
   test("text of the model cannot write to the terminal", async () => {
     using folder = new Folder();
     const outcome = await xdev(replay(folder, [{ text: "a\u001b]52;c;aGk=\u0007b\u001b[2J" }]));
@@ -191,6 +221,7 @@ describe("an interrupted run", () => {
       child.kill(signal);
       const outcome = await ended;
       assert.equal(outcome.status, status);
+      assert.equal(outcome.stderr, "xdev: interrupted\n");
       assert.equal(events(outcome).at(-1)?.type, "agent_end");
       await gone(Number(readFileSync(pidFile, "utf8")));
     });

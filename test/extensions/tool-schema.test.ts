@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { toolSchema } from "../../src/extensions/tool-schema.ts";
+import { checkArgumentSize, toolSchema } from "../../src/extensions/tool-schema.ts";
 
 describe("the schema of an extension's tool", () => {
   test("is an object schema, whatever the extension said", () => {
@@ -30,6 +30,44 @@ describe("the schema of an extension's tool", () => {
         patternProperties: { type: "object" },
       },
     });
+  });
+
+  test("has no reference that leads into itself, and no branches that multiply", () => {
+    const bomb = { type: "object", $ref: "#/$defs/d0", $defs: {} as Record<string, unknown> };
+    for (let i = 0; i < 40; i++) {
+      const next = { $ref: `#/$defs/d${i + 1}` };
+      bomb.$defs[`d${i}`] = { anyOf: [next, next] };
+    }
+    for (const given of [
+      { type: "object", $ref: "#" },
+      {
+        type: "object",
+        properties: { a: { $ref: "#/$defs/t" } },
+        $defs: { t: { items: { $ref: "#/$defs/t" } } },
+      },
+      bomb,
+    ]) {
+      const schema = toolSchema(given);
+      assert.doesNotMatch(JSON.stringify(schema), /"\$ref"/);
+      assert.ok(JSON.stringify(schema).length < 100_000);
+    }
+  });
+
+  test("keeps what a reference means where it is plain", () => {
+    const given = {
+      type: "object",
+      properties: { a: { $ref: "#/$defs/size" }, b: { $ref: "#/$defs/size", description: "b" } },
+      $defs: { size: { type: "string", enum: ["s", "l"] } },
+    };
+    assert.deepEqual(toolSchema(given).properties, {
+      a: { type: "string", enum: ["s", "l"] },
+      b: { type: "string", enum: ["s", "l"], description: "b" },
+    });
+  });
+
+  test("comes with a limit on the arguments that are checked against it", () => {
+    assert.deepEqual(checkArgumentSize({ a: [1, 2] }), { a: [1, 2] });
+    assert.throws(() => checkArgumentSize({ a: Array(30_000).fill(1) }), /holds more than 20000 values/);
   });
 
   test("that is nested without end does not overflow the host", () => {

@@ -423,7 +423,11 @@ ${answer
   /** Each is what the extension does at the second of three questions. */
   const failures: [string, string, RegExp][] = [
     ["dies", "if n == 2: os._exit(3)", /^exited with status 3$/],
-    ["breaks the protocol", `if n == 2: print("nonsense", flush=True)`, /^sent a line that is not JSON$/],
+    [
+      "breaks the protocol",
+      `if n == 2: print("nonsense", flush=True)`,
+      /^sent a line that is not JSON, where only frames may be: nonsense$/,
+    ],
     ["sends its capabilities again", `if n == 2: send(type="capabilities", payload={})`, /a second time/],
     [
       "sends a call without the feature",

@@ -40,6 +40,24 @@ describe("if", () => {
     });
   }
 
+  test("finds the command wherever in a line it begins, and under any path", () => {
+    for (const command of [
+      "/usr/bin/git push",
+      "2>/dev/null git push",
+      "if true; then git push; fi",
+      "time git push",
+      "exec git push",
+      "env A=1 git push",
+      "A+=1 git push",
+      "\\git push",
+      "'git' push",
+      "while ! git push; do :; done",
+    ]) {
+      assert.ok(parseCondition("Bash(git *)")("bash", { command }, "/work/repo"), command);
+    }
+    assert.ok(!parseCondition("Bash(git *)")("bash", { command: "echo digit" }, "/work/repo"));
+  });
+
   test("compares the tool without regard to case", () => {
     assert.ok(matches("BASH(ls)", "bash", { command: "ls" }));
     assert.ok(!matches("Bash(ls)", "read", { path: "ls" }));

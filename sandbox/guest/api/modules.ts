@@ -36,6 +36,28 @@ const PERMISSIONS: Readonly<Record<string, string>> = {
   readline: "ui",
 };
 
+/** Modules of Node's that need no permission, and are not there yet. */
+const NODE_MODULES: ReadonlySet<string> = new Set([
+  "assert",
+  "async_hooks",
+  "buffer",
+  "constants",
+  "crypto",
+  "events",
+  "module",
+  "path",
+  "perf_hooks",
+  "querystring",
+  "stream",
+  "stream/promises",
+  "string_decoder",
+  "timers",
+  "timers/promises",
+  "url",
+  "util",
+  "zlib",
+]);
+
 export function createModules(
   host: GuestHost,
   pi: unknown,
@@ -77,5 +99,8 @@ function refusal(specifier: string): string {
   if (permission) {
     return `module "${specifier}" needs the permission ${permission}, which this version of xdev cannot grant to a sandboxed extension`;
   }
-  return `module "${specifier}" is not available to a sandboxed extension in this version of xdev`;
+  if (NODE_MODULES.has(name)) {
+    return `module "${specifier}" is not available to a sandboxed extension in this version of xdev`;
+  }
+  return `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`;
 }

@@ -60,6 +60,22 @@ describe("a kept bundle", () => {
     assert.equal(await keptBundle(entry, cache), undefined);
   });
 
+  test("is not used once a link that was followed leads somewhere else", async () => {
+    using folder = new Folder();
+    const { symlinkSync, unlinkSync } = await import("node:fs");
+    folder.file("ext/v1.ts", "export const v = 1;");
+    folder.file("ext/v2.ts", "export const v = 2;");
+    symlinkSync("v1.ts", join(folder.path, "ext/current.ts"));
+    const entry = folder.file("ext/index.ts", 'import { v } from "./current"; export default () => v;');
+    const cache = settledCache(folder);
+    await freshBundle(entry, cache);
+    await cache.written();
+    assert.ok(await keptBundle(entry, cache));
+    unlinkSync(join(folder.path, "ext/current.ts"));
+    symlinkSync("v2.ts", join(folder.path, "ext/current.ts"));
+    assert.equal(await keptBundle(entry, cache), undefined);
+  });
+
   test("is not used by another build, nor when it was tampered with", async () => {
     const { folder, entry, cache } = await bundled();
     using _ = folder;

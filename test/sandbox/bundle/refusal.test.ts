@@ -315,15 +315,15 @@ describe("the extension's folder", () => {
     await inFolder(
       { "p/package.json": `{ "name": "p" }`, "p/a/package.json": `{}`, "p/a/b/c/d/index.ts": "" },
       async (folder) => {
-        assert.equal(await packageRoot(join(folder, "p/a/b/c/index.ts")), join(folder, "p"));
-        assert.equal(await packageRoot(join(folder, "p/a/b/c/d/index.ts")), join(folder, "p/a/b/c/d"));
-        assert.equal(await packageRoot(join(folder, "p/index.ts")), join(folder, "p"));
+        assert.equal((await packageRoot(join(folder, "p/a/b/c/index.ts"))).root, join(folder, "p"));
+        assert.equal((await packageRoot(join(folder, "p/a/b/c/d/index.ts"))).root, join(folder, "p/a/b/c/d"));
+        assert.equal((await packageRoot(join(folder, "p/index.ts"))).root, join(folder, "p"));
       },
     );
   });
 
   test("is never the home folder for what lies below it, nor `/`", async () => {
-    assert.equal(await packageRoot(join(homedir(), "x/index.ts")), join(homedir(), "x"));
-    assert.equal(await packageRoot("/nowhere/index.ts"), "/nowhere");
+    assert.equal((await packageRoot(join(homedir(), "x/index.ts"))).root, join(homedir(), "x"));
+    assert.equal((await packageRoot("/nowhere/index.ts")).root, "/nowhere");
   });
 });

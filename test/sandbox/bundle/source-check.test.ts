@@ -221,6 +221,9 @@ describe("the source check", () => {
     checkSource(`/${many((i) => `(?<a${i}>)`)}/`);
     checkSource(`class A { ${many((i) => `#a${i};`)} }`);
     checkSource(many(() => "a.import;"));
+    checkSource(
+      `${"class A { x = ".repeat(300)}class { #a; f() { ${"this.#a;".repeat(20_000)} } }${" }".repeat(300)}`,
+    );
   });
 
   test("refuses what is not text", () => {

@@ -64,14 +64,18 @@ describe("a worker extension", () => {
     [
       "loops for good while it is evaluated",
       "for (;;) {}\nexport default () => {};",
-      /^sent no capabilities within 400 ms$/,
+      /^sent no capabilities within 400 ms \(is its output flushed\?\)$/,
     ],
     [
       "loops for good in its factory",
       "export default () => { for (;;) {} };",
-      /^sent no capabilities within 400 ms$/,
+      /^sent no capabilities within 400 ms \(is its output flushed\?\)$/,
     ],
-    ["waits for good", "export default () => new Promise(() => {});", /^sent no capabilities within 400 ms$/],
+    [
+      "waits for good",
+      "export default () => new Promise(() => {});",
+      /^sent no capabilities within 400 ms \(is its output flushed\?\)$/,
+    ],
     [
       "throws while it is evaluated",
       'throw new TypeError("no");\nexport default () => {};',
