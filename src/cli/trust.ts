@@ -40,7 +40,7 @@ async function ask(cwd: string, dataDir: string, yes: boolean, interrupt: AbortS
   const { root, hasFolder } = await findWorkspace(cwd, dataDir);
   const folder = join(root, WORKSPACE_FOLDER);
   const authority: Authority = hasFolder ? await readAuthority(folder) : { files: [], problems: [] };
-  if (authority.files.length === 0 && authority.problems.length === 0) {
+  if (!authority.files.some(({ kind }) => kind !== "other") && authority.problems.length === 0) {
     say(
       `${shown(root)} has nothing to trust: no hooks, extensions, settings or programs in ${WORKSPACE_FOLDER}`,
     );

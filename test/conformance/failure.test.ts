@@ -89,7 +89,7 @@ describe("§5 if an extension that claimed tool_call cannot answer, the call is 
     for (const [body, reason] of [
       ["exit 3", /it exited with status 3$/],
       ["kill -TERM $$", /it was ended by signal SIGTERM$/],
-      ["echo allow", /it sent a line that is not JSON$/],
+      ["echo allow", /it sent a line that is not JSON/],
       ["sleep 600 & exit 0", /it exited with status 0$/],
       ["exec >&-; sleep 600", /it did not answer tool_call within 200 ms$/],
       ["trap '' TERM; while :; do sleep 1; done", /it did not answer tool_call within 200 ms$/],
@@ -149,7 +149,7 @@ done
 `,
     );
     await session.load();
-    assert.match(await session.verdict(), /it sent a line that is not JSON$/);
+    assert.match(await session.verdict(), /it sent a line that is not JSON/);
     await session.until(() => session.logs.length > 0);
     assert.deepEqual(session.logs, ["policy info last words"]);
     assert.deepEqual(session.extension.lastLog, ["last words"]);

@@ -60,7 +60,7 @@ describe("§2 a frame split over any number of reads is one frame", () => {
 });
 
 describe("§2 what is no frame is a protocol error: kill, retire, and deny what was in flight", () => {
-  const notJson = /^blocked by extension peer: it sent a (?:line|frame) that is not JSON$/;
+  const notJson = /^blocked by extension peer: it sent a (?:line|frame) that is not JSON/;
   const noObject = /: it sent a frame that is not a JSON object$/;
   const unknown = /: it sent a frame of unknown type "/;
   /** What is sent, followed by an `allow` that must not count. */

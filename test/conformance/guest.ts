@@ -34,7 +34,7 @@ export function workerOf(path: string, maxFrameBytes: number, start: () => Guest
 /** A cache that has a bundle of the module. */
 function bundleOf(path: string): Cache {
   const files = [[path, sha256(readFileSync(path))]];
-  return { read: async () => ({ source: "", imports: [], files, missing: [] }), write: async () => {} };
+  return { read: async () => ({ source: "", imports: [], files, probes: [] }), write: async () => {} };
 }
 
 function later(made: Promise<Channel>): Channel {
