@@ -11,11 +11,17 @@ export type OutputName = "stdout" | "stderr";
 
 const descriptors = { stdout: 1, stderr: 2 } as const;
 const streams: Partial<Record<OutputName, NodeJS.WriteStream>> = {};
-let readerGone = (): void => {};
+/** Writes through a stream that the system has neither taken nor refused, and who waits for them. */
+let unwritten = 0;
+const flushing: (() => void)[] = [];
+let outputLost = (_code: string | undefined): void => {};
 
-/** Whom to tell that nobody reads standard output any more (`xdev … | head`). */
-export function onReaderGone(listener: () => void): void {
-  readerGone = listener;
+/**
+ * Whom to tell that standard output takes no more, with the system's code: `EPIPE` if nobody reads it any longer
+ * (`xdev … | head`), `ENOSPC` if the disk is full. It may be told more than once.
+ */
+export function onOutputLost(listener: (code: string | undefined) => void): void {
+  outputLost = listener;
 }
 
 export function isTerminal(name: OutputName): boolean {
@@ -24,40 +30,44 @@ export function isTerminal(name: OutputName): boolean {
 
 /** Writes a text in the order of the calls. Never throws; standard error that nobody reads is nobody's loss. */
 export function print(name: OutputName, text: string): void {
-  const open = streams[name];
-  if (open) return void open.write(text);
+  if (streams[name]) return printLong(name, text);
   const bytes = Buffer.from(text);
   let written = 0;
   try {
     while (written < bytes.length) written += writeSync(descriptors[name], bytes, written);
   } catch (error) {
-    if (systemCode(error) === "EAGAIN") outputStream(name).write(bytes.subarray(written));
-    else if (name === "stdout") readerGone();
+    if (systemCode(error) === "EAGAIN") printLong(name, bytes.subarray(written));
+    else if (name === "stdout") outputLost(systemCode(error));
   }
 }
 
-/** The stream, for output that goes on for long: it does not keep the event loop waiting for its reader. */
+/**
+ * Writes through the stream, for output that goes on for long: it does not keep the event loop waiting for its reader.
+ * In the order of the calls, those of `print` included.
+ */
+export function printLong(name: OutputName, text: string | Uint8Array): void {
+  unwritten++;
+  outputStream(name).write(text, (error) => {
+    if (error && name === "stdout") outputLost(systemCode(error));
+    if (--unwritten === 0) for (const resolve of flushing.splice(0)) resolve();
+  });
+}
+
+/** The stream, for what it knows of the terminal. */
 export function outputStream(name: OutputName): NodeJS.WriteStream {
   const known = streams[name];
   if (known) return known;
   const stream = process[name];
-  stream.on("error", () => {
-    if (name === "stdout") readerGone();
-  });
+  // Without a listener an error would end the program; `printLong` hears of it.
+  stream.on("error", () => {});
   streams[name] = stream;
   return stream;
 }
 
-/** Resolves when everything that was written has reached the system. */
+/**
+ * Resolves when the system has taken or refused everything that was written. Each write is counted: an empty one put
+ * behind them is answered at once under Bun, whatever waits before it.
+ */
 export async function flushOutput(): Promise<void> {
-  await Promise.all(
-    Object.values(streams).map(
-      (stream) =>
-        new Promise<void>((resolve) => {
-          if (stream.destroyed || stream.writableEnded) return resolve();
-          stream.once("error", () => resolve());
-          stream.write("", () => resolve());
-        }),
-    ),
-  );
+  if (unwritten > 0) await new Promise<void>((resolve) => flushing.push(resolve));
 }

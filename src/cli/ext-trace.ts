@@ -5,7 +5,7 @@
 import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
-import { outputStream } from "../base/output.ts";
+import { printLong } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
@@ -25,11 +25,10 @@ export async function extTrace(invocation: TraceInvocation, interrupt: AbortSign
   setVerbose(options.verbose === true);
   const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const source = await findExtension(invocation.extension, dataDir);
-  const output = outputStream("stdout");
   const start = performance.now();
   const channels: Channel[] = [];
   const wrapChannel: ManagerOptions["wrapChannel"] = (channel) => {
-    const traced = traceChannel(channel, (entry) => output.write(`${traceLine(entry)}\n`), start);
+    const traced = traceChannel(channel, (entry) => printLong("stdout", `${traceLine(entry)}\n`), start);
     channels.push(traced);
     return traced;
   };

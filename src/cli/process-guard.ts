@@ -4,7 +4,7 @@
  */
 import { errorText, XdevError } from "../base/errors.ts";
 import { log, redact } from "../base/log.ts";
-import { flushOutput, onReaderGone, print } from "../base/output.ts";
+import { flushOutput, onOutputLost, print } from "../base/output.ts";
 import { stripControls } from "../base/text.ts";
 
 /** Exit statuses of the command line. */
@@ -36,8 +36,16 @@ export async function guardProcess(command: (interrupt: AbortSignal) => Promise<
   process.on("SIGINT", onSignal(EXIT.interrupted));
   process.on("SIGTERM", onSignal(EXIT.terminated));
   process.on("SIGHUP", onSignal(EXIT.hangup));
-  // `xdev … | head`: the reader is gone, so there is nobody to work for.
-  onReaderGone(() => interrupt.abort(EXIT.failed));
+  // `xdev … | head`: the reader is gone, so there is nobody to work for. A full disk is said: the answer is not whole.
+  onOutputLost((code) => {
+    if (code !== "EPIPE" && !interrupt.signal.aborted) {
+      print(
+        "stderr",
+        `xdev: standard output cannot be written (${code ?? "unknown error"}): what it holds is not whole\n`,
+      );
+    }
+    interrupt.abort(EXIT.failed);
+  });
   process.on("unhandledRejection", (reason) => {
     log.error(`internal error: ${errorText(reason)}`);
     interrupt.abort(EXIT.failed);
@@ -49,8 +57,9 @@ export async function guardProcess(command: (interrupt: AbortSignal) => Promise<
   } catch (error) {
     status = interrupt.signal.aborted ? EXIT.interrupted : report(error);
   }
-  if (interrupt.signal.aborted) status = interrupt.signal.reason as number;
+  // The last of the output may be what cannot be written.
   await flushOutput();
+  if (interrupt.signal.aborted) status = interrupt.signal.reason as number;
   process.exit(status);
 }
 

