@@ -64,10 +64,19 @@ export function outputStream(name: OutputName): NodeJS.WriteStream {
   return stream;
 }
 
+/** How long a reader that does not read may hold up a program that was told to end, in ms. */
+const INTERRUPTED_FLUSH_MS = 500;
+
 /**
- * Resolves when the system has taken or refused everything that was written. Each write is counted: an empty one put
- * behind them is answered at once under Bun, whatever waits before it.
+ * Resolves when the system has taken or refused everything that was written; once `interrupt` is aborted, soon in any
+ * case. Each write is counted: an empty one put behind them is answered at once under Bun, whatever waits before it.
  */
-export async function flushOutput(): Promise<void> {
-  if (unwritten > 0) await new Promise<void>((resolve) => flushing.push(resolve));
+export async function flushOutput(interrupt: AbortSignal): Promise<void> {
+  if (unwritten === 0) return;
+  await new Promise<void>((resolve) => {
+    flushing.push(resolve);
+    const giveUp = () => void setTimeout(resolve, INTERRUPTED_FLUSH_MS);
+    if (interrupt.aborted) giveUp();
+    else interrupt.addEventListener("abort", giveUp, { once: true });
+  });
 }

@@ -58,7 +58,7 @@ export async function guardProcess(command: (interrupt: AbortSignal) => Promise<
     status = interrupt.signal.aborted ? EXIT.interrupted : report(error);
   }
   // The last of the output may be what cannot be written.
-  await flushOutput();
+  await flushOutput(interrupt.signal);
   if (interrupt.signal.aborted) status = interrupt.signal.reason as number;
   process.exit(status);
 }

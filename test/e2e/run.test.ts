@@ -1,6 +1,7 @@
 /** Print and json mode of the compiled program, with the replay model. */
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -146,6 +147,23 @@ describe("print mode", () => {
       assert.ok(Number(kB) < 300 * 1024, `${kB} kB`);
     });
   }
+
+  test("a reader that never reads does not keep a program that is told to end", {
+    timeout: 60_000,
+  }, async () => {
+    using folder = new Folder();
+    const turns = [{ text: "word ".repeat(200_000) }];
+    const child = spawn(XDEV, replay(folder, turns, "--mode", "json"), {
+      stdio: ["ignore", "pipe", "ignore"],
+    });
+    child.stdout.pause();
+    // Something has come: the pipe fills up, and nobody empties it.
+    await once(child.stdout, "readable");
+    child.kill("SIGTERM");
+    const [status] = await once(child, "exit");
+    assert.equal(status, 143);
+    child.stdout.destroy();
+  });
 
   const full = "/dev/full";
   if (!existsSync(full)) console.log(`not tried: a full disk under standard output (no ${full})`);
