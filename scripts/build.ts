@@ -9,9 +9,9 @@ import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { GUEST_SOURCES } from "../sandbox/guest/packages.ts";
-import { buildGuestSource } from "../src/platform/bun.ts";
+import { GUEST_SOURCES, type GuestSource } from "../sandbox/guest/packages.ts";
 import { readDocFiles } from "../src/platform/docs.ts";
+import { buildGuestSource } from "../src/platform/guest-build.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values } = parseArgs({ options: { outfile: { type: "string", default: "dist/xdev" } } });
@@ -26,7 +26,7 @@ async function sourceDigest(): Promise<string> {
 }
 
 const start = performance.now();
-const sources: Record<string, string> = {};
+const sources: Record<string, GuestSource> = {};
 for (const name of Object.keys(GUEST_SOURCES)) sources[name] = await buildGuestSource(name);
 /** Modules that are made here, as text: `xdev:guest-sources`, `xdev:docs`. */
 const embedded: Record<string, string> = {

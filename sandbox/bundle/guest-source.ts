@@ -1,22 +1,23 @@
 /** Our own texts for the compartment: see sandbox/guest/packages.ts. */
 import type { Platform } from "../../src/platform/index.ts";
+import { guestSourceName } from "../guest/packages.ts";
 
-/** The texts that a bundle needs: the API always, packages if it imports them. */
+/** The texts that a bundle needs, as far as its imports tell: the API, what is imported, and what that requires. */
 export async function guestSourcesFor(
   platform: Pick<Platform, "guestSource">,
-  bundle: { source: string; imports: readonly string[] },
+  bundle: { imports: readonly string[] },
 ): Promise<Record<string, string>> {
-  const names = ["api", ...PACKAGES.filter((name) => bundle.imports.includes(name))];
-  // `pi.typebox` is a member, not an import: it is there for whoever names it.
-  if (!names.includes("@sinclair/typebox") && bundle.source.includes("typebox"))
-    names.push("@sinclair/typebox");
   const sources: Record<string, string> = {};
-  await Promise.all(
-    names.map(async (name) => {
-      sources[name] = await platform.guestSource(name);
-    }),
-  );
+  const wanted = new Set<string>(["api"]);
+  for (const specifier of bundle.imports) {
+    const name = guestSourceName(specifier);
+    if (name !== undefined) wanted.add(name);
+  }
+  // A set that grows while it is walked is walked to its end.
+  for (const name of wanted) {
+    const { text, requires } = await platform.guestSource(name);
+    sources[name] = text;
+    for (const other of requires) wanted.add(other);
+  }
   return sources;
 }
-
-const PACKAGES = ["typebox", "@sinclair/typebox"];

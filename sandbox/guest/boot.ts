@@ -3,13 +3,15 @@
  * compartment, evaluates the API and the extension's bundle in it, and carries frames. What must hold:
  *
  * - Guest code gets no object of this realm but the intrinsics that lockdown froze, and the endowments below, hardened.
- * - Only strings leave (`post`), only JSON text enters once it has booted. The port itself never crosses.
+ * - Only strings and copies of bytes leave (`post`), only the same enter once it has booted. The port itself never crosses.
  * - Every source that the compartment evaluates passes `checkSource`: what the guest makes here, the bundle when it was
  *   made (and its first rule here again); but for texts that the host sent as its own.
  * - Nothing here awaits, calls or reads a value of the guest except the one function `deliver`, inside `try`.
  */
 import {
   ADDED_LATER,
+  answerReader,
+  copyBytes,
   hidden,
   InitialDate,
   InitialMath,
@@ -18,12 +20,15 @@ import {
   onStrayRejection,
   post,
   queueTask,
+  randomBytes,
   removeGlobals,
+  subtle,
   timers,
+  WebAssembly,
 } from "./primordials.ts";
 import "ses";
 import { endStartUp } from "../../src/platform/start-up.ts";
-import type { BootMessage, GuestHost } from "./protocol.ts";
+import type { BootMessage, CallReturn, GuestHost, HostMessage } from "./protocol.ts";
 import { checkSource, checkWords } from "./source-check.ts";
 
 lockdown({
@@ -34,7 +39,7 @@ lockdown({
   evalTaming: "safe-eval",
   reporting: "none",
 });
-const { parse } = JSON;
+const { parse, stringify } = JSON;
 const hardenAll = harden;
 const CompartmentClass = Compartment;
 removeGlobals();
@@ -51,19 +56,30 @@ onStrayRejection((reason) =>
 const START_MS = 500;
 
 let deliver: ((frame: unknown) => void) | undefined;
+/** System calls that wait for their answer, by number. */
+const waiting = new Map<number, (reply: CallReturn) => void>();
+let nextCall = 1;
 
 let isBooted = false;
 onMessage((data) => {
-  if (isBooted) return guarded(() => deliver?.(parse(data as string)));
+  if (isBooted) return receive(data as HostMessage);
   // Set first: whatever happens while the extension is evaluated, there is no second boot.
   isBooted = true;
   deliver = boot(data as BootMessage);
   timers.setTimeout(endStartUp, START_MS);
 });
 
-function boot(message: BootMessage): (frame: unknown) => void {
-  const { sources, bundle, maxFrameChars } = message;
-  const trusted: ReadonlySet<string> = new Set(Object.values(sources));
+function receive(message: HostMessage): void {
+  if (typeof message === "string") return guarded(() => deliver?.(parse(message)));
+  const [, id, reply] = message;
+  const resolve = waiting.get(id);
+  waiting.delete(id);
+  resolve?.(reply);
+}
+
+function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: unknown) => void {
+  const { sources, bundle, maxFrameChars, shared } = message;
+  const trusted = new Set<string>(Object.values(sources));
   const transform = (source: string): string => {
     // The host has put the bundle through the whole check when it made it; here, the rule that needs no parser.
     if (source === bundle) checkWords(source);
@@ -71,7 +87,7 @@ function boot(message: BootMessage): (frame: unknown) => void {
     return source;
   };
   const compartment = new CompartmentClass({
-    globals: endowments(),
+    globals: endowments(message.about.wasm),
     transforms: [transform],
     __options__: true,
   } as unknown as Record<string, unknown>);
@@ -79,21 +95,63 @@ function boot(message: BootMessage): (frame: unknown) => void {
   for (const name of ["Compartment", "ModuleSource", "lockdown", "harden"]) {
     Reflect.deleteProperty(compartment.globalThis, name);
   }
+  const wait = shared && answerReader(shared, () => post(["more"]));
+  const callSync = (operation: string, args: string, bytes?: Uint8Array): CallReturn => {
+    checkCall(operation, args, maxFrameChars);
+    const copy = copyBytes(bytes);
+    if (!wait) throw new TypeError("synchronous calls are not possible here");
+    return wait(() => post(["call", 0, operation, args, copy]));
+  };
+  /** One of our own texts; the host is asked for those that it did not send. */
+  const sourceOf = (name: string): string | undefined => {
+    if (Object.hasOwn(sources, name)) return sources[name];
+    const reply = callSync("guest.source", stringify({ name }));
+    if (reply.error !== undefined) return undefined;
+    const text = parse(reply.text) as string;
+    trusted.add(text);
+    sources[name] = text;
+    return text;
+  };
   const host: GuestHost = hardenAll({
     send: (text: string) => sendText(text, maxFrameChars),
     fail: (text: string) => {
       if (typeof text === "string") post(["fatal", text.slice(0, 4000)]);
     },
     evaluateBundle: () => compartment.evaluate(bundle),
-    evaluatePackage: (name: string) => {
-      if (name === API || typeof name !== "string" || !Object.hasOwn(sources, name)) return undefined;
-      return compartment.evaluate(sources[name] as string);
+    evaluateSource: (name: string) => {
+      const text = typeof name === "string" ? sourceOf(name) : undefined;
+      return text === undefined ? undefined : compartment.evaluate(text);
     },
+    call: (operation: string, args: string, bytes?: Uint8Array) => {
+      checkCall(operation, args, maxFrameChars);
+      const copy = copyBytes(bytes);
+      const id = nextCall++;
+      return new Promise<CallReturn>((resolve) => {
+        waiting.set(id, resolve);
+        post(["call", id, operation, args, copy]);
+      });
+    },
+    callSync,
+    randomBytes,
+    subtle,
   });
-  const api = compartment.evaluate(sources[API] as string) as {
-    start(host: GuestHost, about: unknown): typeof deliver;
-  };
-  return api.start(host, hardenAll({ ...message.about })) as (frame: unknown) => void;
+  const load = compartment.evaluate(sources[API] as string) as GuestSource;
+  const api = { exports: {} as { start(host: GuestHost, about: unknown): typeof deliver } };
+  load(
+    hardenAll(() => undefined),
+    api,
+  );
+  const { env, ...about } = message.about;
+  return api.exports.start(host, hardenAll({ ...about, env: { ...env } })) as (frame: unknown) => void;
+}
+
+type GuestSource = (require: (name: string) => unknown, module: { exports: object }) => void;
+
+function checkCall(operation: unknown, args: unknown, maxChars: number): void {
+  if (typeof operation !== "string" || operation.length > 100 || typeof args !== "string") {
+    throw new TypeError("a system call has a name and a text");
+  }
+  if (args.length > maxChars) throw new RangeError(`a call may have at most ${maxChars} characters`);
 }
 
 const API = "api";
@@ -121,9 +179,10 @@ function guarded(run: () => void): void {
 }
 
 /** The globals beyond the language, each reviewed in sandbox/README.md. `Math` and `Date` are those with `random` and `now`. */
-function endowments(): Record<string, unknown> {
+function endowments(withWasm: boolean): Record<string, unknown> {
   for (const object of hidden) hardenAll(object);
-  return hardenAll({ ...natives, ...timerFunctions(), Math: InitialMath, Date: InitialDate });
+  const given = { ...natives, ...timerFunctions(), Math: InitialMath, Date: InitialDate };
+  return hardenAll(withWasm && WebAssembly ? { ...given, WebAssembly } : given);
 }
 
 /**

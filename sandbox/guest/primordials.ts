@@ -8,6 +8,9 @@
  */
 import { beginStartUp } from "../../src/platform/start-up.ts";
 
+// Evaluated before the globals go, since this module needs it.
+export { answerReader, copyBytes } from "./sync-call.ts";
+
 beginStartUp();
 
 const scope = globalThis as unknown as Record<string, unknown>;
@@ -51,8 +54,12 @@ export const InitialMath = Math;
  */
 export const natives: Record<string, unknown> = {};
 for (const name of [
+  "Float16Array",
   "Float32Array",
   "Float64Array",
+  "Intl",
+  "WeakRef",
+  "FinalizationRegistry",
   "URL",
   "URLSearchParams",
   "TextEncoder",
@@ -61,7 +68,27 @@ for (const name of [
   "atob",
   "btoa",
 ]) {
-  natives[name] = scope[name];
+  if (scope[name] !== undefined) natives[name] = scope[name];
+}
+
+/** For who has the permission `wasm`. What compiles a `Response` is left out: that is a native class. */
+export const WebAssembly = scope.WebAssembly as object | undefined;
+for (const name of ["compileStreaming", "instantiateStreaming"]) {
+  if (WebAssembly) Reflect.deleteProperty(WebAssembly, name);
+}
+
+const nativeCrypto = scope.crypto as { subtle: unknown; getRandomValues(bytes: Uint8Array): unknown };
+const Bytes = Uint8Array;
+
+/** Its methods compute; keys are objects that nobody else holds. */
+export const subtle = nativeCrypto.subtle;
+
+/** New bytes of chance. Throws a RangeError for more than 65,536. */
+export function randomBytes(length: number): Uint8Array {
+  if (!(length >= 0 && length <= 65_536)) throw new RangeError("at most 65536 random bytes at a time");
+  const bytes = new Bytes(length);
+  nativeCrypto.getRandomValues(bytes);
+  return bytes;
 }
 
 // The runtime's own inspector, which looks into proxies, is no business of a guest's.
@@ -79,6 +106,8 @@ for (const name of ["createObjectURL", "revokeObjectURL"]) {
 export const hidden: unknown[] = [
   scope.DOMException,
   Object.getPrototypeOf(new URLSearchParams("a=b").entries()),
+  subtle,
+  scope.CryptoKey,
 ];
 
 /** Globals of the language itself: SES decides about these. Every other one goes. */

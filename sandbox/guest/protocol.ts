@@ -1,14 +1,41 @@
 /** What crosses between a worker's host side (src/extensions/worker.ts), boot and the API, besides frames. */
 
+/** What an extension may know of where it runs: plain data. */
+export interface About {
+  name: string;
+  /** Of its entry file. */
+  path: string;
+  cwd: string;
+  /** The variables that were granted. */
+  env: Record<string, string>;
+  platform: string;
+  arch: string;
+  pid: number;
+  home: string;
+  tmp: string;
+  /** Its own storage. */
+  data: string;
+  /** Whether it has the permission `wasm`. */
+  wasm: boolean;
+}
+
 /** The first message to a worker. */
 export interface BootMessage {
-  /** Our own texts by name: `api`, and the host packages that the bundle imports. Evaluated without the source check. */
+  /**
+   * Our own texts by name: `api`, and those of the packages and modules that the bundle imports, and of what these
+   * import. Evaluated without the source check. Others are asked for when they are needed.
+   */
   sources: Record<string, string>;
   /** The extension: a script whose value is an async function of `BundleLinks`. */
   bundle: string;
   maxFrameChars: number;
-  about: { name: string; path: string };
+  about: About;
 }
+
+/** A system call's end: JSON text and bytes. `error` is JSON text `{code, message, details}`. */
+export type CallReturn =
+  | { text: string; bytes?: Uint8Array | undefined; error?: undefined }
+  | { error: string; text?: undefined; bytes?: undefined };
 
 /** What boot gives to the API code in the compartment. */
 export interface GuestHost {
@@ -18,12 +45,30 @@ export interface GuestHost {
   fail(text: string): void;
   /** Evaluates the extension's bundle in the compartment. */
   evaluateBundle(): unknown;
-  /** Evaluates a host package in the compartment; undefined if the host did not send it. */
-  evaluatePackage(name: string): unknown;
+  /** Evaluates one of our own texts: a function that fills `module.exports`. Undefined if there is none of that name. */
+  evaluateSource(
+    name: string,
+  ): ((require: (name: string) => unknown, module: { exports: unknown }) => void) | undefined;
+  /** A system call (sandbox/broker): operation, JSON text, bytes. The host answers with `CallReturn`. */
+  call(operation: string, args: string, bytes: Uint8Array | undefined): Promise<CallReturn>;
+  /** The same, and nothing else in this worker runs until the answer is there. */
+  callSync(operation: string, args: string, bytes: Uint8Array | undefined): CallReturn;
+  /** New bytes of chance, at most 65,536. */
+  randomBytes(length: number): Uint8Array;
+  /** `crypto.subtle`. */
+  subtle: unknown;
 }
 
-/** A message from a worker: a frame as JSON text, the reason why loading failed, or a line for the log. */
-export type GuestMessage = readonly ["frame" | "fatal" | "log", string];
+/**
+ * A message from a worker: a frame as JSON text, the reason why loading failed, a line for the log, or a system call:
+ * its number (0 for a synchronous one), operation, JSON text, and bytes.
+ */
+export type GuestMessage =
+  | readonly ["frame" | "fatal" | "log", string]
+  | readonly ["call", number, string, string, Uint8Array | undefined];
+
+/** A message to a worker that has booted: a frame as JSON text, or what a system call gave. */
+export type HostMessage = string | readonly ["return", number, CallReturn];
 
 /** The parameter `__xdev` of a bundle. */
 export interface BundleLinks {

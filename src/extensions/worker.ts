@@ -3,9 +3,12 @@
  * Frames go in and come out as JSON text. What a guest sends can then be nothing but plain data of a known size, before a
  * schema has seen it; what it gets is what a process gets, and costs a third of the structured clone of an object.
  */
-import { freshBundle, keptBundle } from "../../sandbox/bundle/cached.ts";
+
+import type { Broker } from "../../sandbox/broker/index.ts";
+import { freshBundle, keptBundle, type LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { guestSourcesFor } from "../../sandbox/bundle/guest-source.ts";
-import type { GuestMessage } from "../../sandbox/guest/protocol.ts";
+import { guestSourceName } from "../../sandbox/guest/packages.ts";
+import type { About, CallReturn, GuestMessage } from "../../sandbox/guest/protocol.ts";
 import type { Cache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import type { GuestWorker, Platform } from "../platform/index.ts";
@@ -19,7 +22,29 @@ export interface WorkerChannelOptions {
   maxFrameBytes: number;
   cache: Cache;
   platform: Platform;
+  /**
+   * What it may do, once its bundle is known: the broker of its system calls, and what it is told of where it runs. Without
+   * it, it has no system calls.
+   */
+  authority?: (bundle: LoadedBundle) => Promise<Authority>;
 }
+
+export interface Authority {
+  broker: Broker;
+  about: Omit<About, "name" | "path">;
+}
+
+const NOWHERE: Omit<About, "name" | "path"> = {
+  cwd: "/",
+  env: {},
+  platform: process.platform,
+  arch: process.arch,
+  pid: 1,
+  home: "/",
+  tmp: "/",
+  data: "/",
+  wasm: false,
+};
 
 /**
  * Starts a worker for the extension, and gives its channel. The worker is the slowest part of a start, so it is the first;
@@ -33,6 +58,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
   const sources = kept && (await guestSourcesFor(platform, kept));
 
   let worker: GuestWorker | undefined;
+  let broker: Broker | undefined;
   let closed = false;
   let handlers: ChannelHandlers | undefined;
   /** Frames that are sent before the worker runs. */
@@ -40,7 +66,10 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
 
   const end = (): Promise<void> => {
     closed = true;
-    return starting.then((guest) => guest.terminate()).catch(() => {});
+    return Promise.all([starting.then((guest) => guest.terminate()), broker?.close()]).then(
+      () => {},
+      () => {},
+    );
   };
   const close = (reason: string): void => {
     if (closed) return;
@@ -54,13 +83,15 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     guest.onExit(close);
     const bundle = kept ?? (await freshBundle(path, cache));
     const texts = sources ?? (await guestSourcesFor(platform, bundle));
-    if (closed) return;
+    const authority = await options.authority?.(bundle);
+    broker = authority?.broker;
+    if (closed) return void broker?.close();
     worker = guest;
     guest.post({
       sources: texts,
       bundle: bundle.source,
       maxFrameChars: options.maxFrameBytes,
-      about: { name: options.name, path },
+      about: { ...(authority?.about ?? NOWHERE), name: options.name, path },
     });
     for (const frame of waiting ?? []) guest.post(JSON.stringify(frame));
     waiting = undefined;
@@ -69,6 +100,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
   const receive = (message: unknown): void => {
     if (closed || !handlers) return;
     if (!isGuestMessage(message)) return handlers.onProblem("sent a message that is no frame");
+    if (message[0] === "call") return void answer(message);
     const [kind, text] = message;
     if (kind === "fatal") return close(text);
     if (kind === "log") return handlers.onLog(text);
@@ -82,6 +114,18 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
       return handlers.onProblem("sent a frame that is not JSON");
     }
     handlers.onMessage(value);
+  };
+
+  const answer = async ([, id, operation, text, bytes]: CallMessage): Promise<void> => {
+    const reply = await carryOut(operation, text, bytes);
+    if (!closed) worker?.post(["return", id, reply]);
+  };
+
+  const carryOut = async (operation: string, text: string, bytes?: Uint8Array): Promise<CallReturn> => {
+    if (operation === "guest.source") return guestSource(platform, text);
+    if (!broker) return failure("EACCES", "this extension has no system calls");
+    // A copy: what a worker sends may be memory that it can still change.
+    return broker.call(operation, text, bytes && new Uint8Array(bytes));
   };
 
   return {
@@ -106,11 +150,41 @@ function loadFailure(error: unknown): string {
     : `could not be started: ${errorText(error)}`;
 }
 
+type CallMessage = Extract<GuestMessage, readonly ["call", ...unknown[]]>;
+
+/** One of our own texts, for boot. */
+async function guestSource(platform: Platform, args: string): Promise<CallReturn> {
+  try {
+    const { name } = JSON.parse(args) as { name: unknown };
+    const known = guestSourceName(String(name));
+    if (known === undefined) return failure("ENOENT", "there is no such module");
+    return { text: JSON.stringify((await platform.guestSource(known)).text) };
+  } catch (error) {
+    return failure("EIO", errorText(error));
+  }
+}
+
+function failure(code: string, message: string): CallReturn {
+  return { error: JSON.stringify({ code, message }) };
+}
+
 function isGuestMessage(message: unknown): message is GuestMessage {
+  if (!Array.isArray(message)) return false;
+  const [kind, first] = message as unknown[];
+  if (kind === "call") {
+    const [, , operation, text, bytes] = message as unknown[];
+    return (
+      message.length === 5 &&
+      Number.isSafeInteger(first) &&
+      (first as number) >= 0 &&
+      typeof operation === "string" &&
+      typeof text === "string" &&
+      (bytes === undefined || bytes instanceof Uint8Array)
+    );
+  }
   return (
-    Array.isArray(message) &&
     message.length === 2 &&
-    (message[0] === "frame" || message[0] === "fatal" || message[0] === "log") &&
-    typeof message[1] === "string"
+    (kind === "frame" || kind === "fatal" || kind === "log") &&
+    typeof first === "string"
   );
 }

@@ -1,5 +1,7 @@
-import { fileURLToPath } from "node:url";
+import type { GuestSource } from "../../sandbox/guest/packages.ts";
+import type { BootMessage } from "../../sandbox/guest/protocol.ts";
 import type { GuestWorker, Platform } from "./index.ts";
+import { SyncReply } from "./sync-reply.ts";
 
 /** Set to true by scripts/build. */
 declare const XDEV_COMPILED: boolean | undefined;
@@ -34,50 +36,30 @@ export const platform: Platform = {
       if (text === undefined) throw new Error(`no guest source ${name} in this build`);
       return text;
     }
-    sourceTexts[name] ??= buildGuestSource(name);
+    sourceTexts[name] ??= import("./guest-build.ts").then((build) => build.buildGuestSource(name));
     return sourceTexts[name];
   },
 };
 
-const sourceTexts: Record<string, Promise<string>> = {};
-
-/**
- * Builds one of `GUEST_SOURCES` into a script whose value is the module's exports. Only our own sources and our own
- * dependencies go through here, never an extension.
- */
-export async function buildGuestSource(name: string): Promise<string> {
-  const { GUEST_SOURCES } = await import("../../sandbox/guest/packages.ts");
-  const { checkSource } = await import("../../sandbox/guest/source-check.ts");
-  const { disguise } = await import("../../sandbox/bundle/disguise.ts");
-  const source = GUEST_SOURCES[name];
-  if (!source) throw new Error(`no guest source ${name}`);
-  const root = fileURLToPath(new URL("../..", import.meta.url));
-  const result = await Bun.build({
-    entrypoints: [
-      source.entry.startsWith("sandbox/") ? `${root}${source.entry}` : Bun.resolveSync(source.entry, root),
-    ],
-    format: "cjs",
-    target: "browser",
-    minify: true,
-    env: "disable",
-  });
-  const output = result.outputs[0];
-  if (!output) throw new Error(`the build of guest source ${name} gave nothing`);
-  const code = (await output.text()).trim();
-  const text = `(()=>{const module={exports:{}};const exports=module.exports;\n${code}\nreturn module.exports;})()`;
-  // Checked here so that boot need not.
-  const disguised = disguise(text, 0);
-  checkSource(disguised);
-  return disguised;
-}
+const sourceTexts: Record<string, Promise<GuestSource>> = {};
 
 function guestWorker(worker: Worker): GuestWorker {
   let ended = false;
+  const reply = new SyncReply();
   return {
-    post: (message) => worker.postMessage(message),
+    post: (message) => {
+      if (typeof message === "string") return worker.postMessage(message);
+      if (!Array.isArray(message)) {
+        return worker.postMessage({ ...(message as BootMessage), shared: reply.shared });
+      }
+      if (message[1] === 0) reply.answer(message[2]);
+      else worker.postMessage(message);
+    },
     onMessage: (listener) => {
       worker.onmessage = (event: MessageEvent) => {
-        if (!ended) listener(event.data);
+        if (ended) return;
+        if (Array.isArray(event.data) && event.data[0] === "more") reply.more();
+        else listener(event.data);
       };
     },
     onExit: (listener) => {

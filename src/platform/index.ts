@@ -1,3 +1,5 @@
+import type { GuestSource } from "../../sandbox/guest/packages.ts";
+import type { BootMessage, HostMessage } from "../../sandbox/guest/protocol.ts";
 import type { StartProgram } from "./program.ts";
 
 /**
@@ -19,7 +21,7 @@ export interface Platform {
   /** Starts a program in a process group of its own with piped standard streams; see `programStarter` in src/base. */
   startProgram(): Promise<StartProgram>;
   /** The source texts that boot evaluates in a compartment before an extension: see `sandbox/guest/packages.ts`. */
-  guestSource(name: string): Promise<string>;
+  guestSource(name: string): Promise<GuestSource>;
 }
 
 export type BundleLoader = "ts" | "tsx" | "js" | "jsx" | "json";
@@ -47,7 +49,8 @@ export interface BundleOutput {
 
 /** A worker of the guest, seen from the host. Only strings and plain data cross. */
 export interface GuestWorker {
-  post(message: unknown): void;
+  /** The first message boots it. A `return` with number 0 answers the synchronous call that it waits in. */
+  post(message: BootMessage | HostMessage): void;
   onMessage(listener: (data: unknown) => void): void;
   /** Called once when the worker ends by itself or fails; `reason` is for a person. */
   onExit(listener: (reason: string) => void): void;

@@ -26,7 +26,7 @@ export function workerOf(path: string, maxFrameBytes: number, start: () => Guest
     bundle: refuse,
     startGuest: async () => start(),
     startProgram: refuse,
-    guestSource: async () => "",
+    guestSource: async () => ({ text: "", requires: [] }),
   };
   return later(workerChannel({ name: "guest", path, maxFrameBytes, cache: bundleOf(path), platform }));
 }

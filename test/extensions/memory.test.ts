@@ -76,7 +76,11 @@ describe("memory", { skip: withoutBun }, () => {
       send: (text: string) => answered(text),
       fail: refuse,
       evaluateBundle: refuse,
-      evaluatePackage: refuse,
+      evaluateSource: refuse,
+      call: refuse,
+      callSync: refuse,
+      randomBytes: refuse,
+      subtle: undefined,
     };
     const dispatch = createDispatcher(registry, new Transmitter(host));
     let id = 0;

@@ -4,31 +4,34 @@
  *
  * It speaks the frames of src/extensions/frame.ts: handlers and tools of the module answer `event` frames.
  */
-import type { BundleLinks, GuestHost } from "../protocol.ts";
+import type { About, BundleLinks, GuestHost } from "../protocol.ts";
 import { createDispatcher } from "./dispatch.ts";
 import { eventGlobals } from "./events.ts";
 import { createConsole, createProcess } from "./globals.ts";
+import { defineLazyGlobals } from "./lazy-globals.ts";
 import { createModules } from "./modules.ts";
 import { createExtensionApi, type Registry } from "./registry.ts";
+import { createSystem } from "./system.ts";
 import { describeError, Transmitter } from "./transmit.ts";
 
 /** Loads the extension and gives boot the function that takes the host's frames. */
-export function start(host: GuestHost, about: { name: string; path: string }): (frame: unknown) => void {
+export function start(host: GuestHost, about: About): (frame: unknown) => void {
   const transmitter = new Transmitter(host);
   const global = globalThis as unknown as Record<string, unknown>;
   global.console = createConsole(transmitter);
   global.process = createProcess();
   Object.assign(global, eventGlobals);
 
-  const registry = createRegistry(about.name);
-  const pi = createExtensionApi(registry, transmitter, (name) => modules.import(name, []));
-  const modules = createModules(host, pi);
+  const registry = createRegistry(about);
+  const pi = createExtensionApi(registry, transmitter, (name) => modules.own(name));
+  const modules = createModules(host, createSystem(host, about, transmitter), pi);
+  defineLazyGlobals((name) => modules.own(name));
   const dispatch = createDispatcher(registry, transmitter);
   void load(host, about, registry, modules, pi, transmitter);
   return dispatch;
 }
 
-function createRegistry(name: string): Registry {
+function createRegistry({ name, cwd }: About): Registry {
   return {
     name,
     loading: true,
@@ -40,7 +43,7 @@ function createRegistry(name: string): Registry {
     shortcuts: new Map(),
     messageRenderers: new Map(),
     providers: new Map(),
-    context: { cwd: "/", sessionId: "", model: null },
+    context: { cwd, sessionId: "", model: null },
   };
 }
 
@@ -55,7 +58,9 @@ async function load(
   try {
     const run = host.evaluateBundle() as (links: BundleLinks) => Promise<void>;
     const exports: Record<string, unknown> = {};
-    await run({ ...modules, exports, meta: createMeta(about.path) });
+    const { import: importModule, dynamicImport, require } = modules;
+    const meta = createMeta(about.path);
+    await run({ import: importModule, dynamicImport, require, exports, meta });
     const factory = exports.default;
     if (typeof factory !== "function") return host.fail(noFactory(factory));
     await factory(pi);

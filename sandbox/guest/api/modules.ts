@@ -1,7 +1,9 @@
 /**
- * What `import` and `require` of a name give in the sandbox: host packages evaluated in the compartment, our own API
- * module under every name of the family, and for everything else an error that says what it would take.
+ * What `import` and `require` of a name give in the sandbox: our own modules and the host's packages, evaluated in the
+ * compartment when they are first asked for, our API module under every name of the family, and for everything else an
+ * error that says why not.
  */
+import { guestSourceName, SYSTEM } from "../packages.ts";
 import type { BundleLinks, GuestHost } from "../protocol.ts";
 import { ExtensionRuntimeNotInitializedError } from "./registry.ts";
 
@@ -14,66 +16,64 @@ const API_NAMES: ReadonlySet<string> = new Set([
   "@earendil-works/pi-coding-agent",
 ]);
 
-/** Packages that the host can send (sandbox/guest/packages.ts), by the names under which they are imported. */
-const PACKAGES: ReadonlySet<string> = new Set(["typebox", "@sinclair/typebox"]);
+/** Packages of the host (sandbox/guest/packages.ts). */
+const PACKAGES: ReadonlySet<string> = new Set(["typebox", "@sinclair/typebox", ...API_NAMES]);
 
-/** The permission that a module of Node's would need. */
-const PERMISSIONS: Readonly<Record<string, string>> = {
-  fs: "read or write",
-  "fs/promises": "read or write",
-  child_process: "run",
-  http: "net",
-  https: "net",
-  http2: "net",
-  net: "net",
-  tls: "net",
-  dgram: "net",
-  dns: "net",
-  "dns/promises": "net",
-  os: "sys",
-  process: "env",
-  tty: "ui",
-  readline: "ui",
+/** Modules of Node's that no extension can have, and why. */
+const REFUSED: Readonly<Record<string, string>> = {
+  net: "raw sockets are not available to extensions: use fetch, http or https",
+  tls: "raw sockets are not available to extensions: use fetch or https",
+  dgram: "raw sockets are not available to extensions: use fetch, http or https",
+  http2: "it is not available to extensions: use fetch or https",
+  dns: "extensions can't look up names: fetch, http and https do it for them",
+  "dns/promises": "extensions can't look up names: fetch, http and https do it for them",
 };
 
-/** Modules of Node's that need no permission, and are not there yet. */
-const NODE_MODULES: ReadonlySet<string> = new Set([
-  "assert",
-  "async_hooks",
-  "buffer",
-  "constants",
-  "crypto",
-  "events",
-  "module",
-  "path",
-  "perf_hooks",
-  "querystring",
-  "stream",
-  "stream/promises",
-  "string_decoder",
-  "timers",
-  "timers/promises",
-  "url",
-  "util",
-  "zlib",
-]);
+export interface Modules extends Pick<BundleLinks, "import" | "dynamicImport" | "require"> {
+  /** A module for our own code: by any name that `GUEST_SOURCES` has. */
+  own(name: string): Record<string, unknown>;
+}
 
+/** `system` is what our own modules get as `xdev:system`; extensions can't import it. */
 export function createModules(
-  host: GuestHost,
+  host: Pick<GuestHost, "evaluateSource">,
+  system: Record<string, unknown>,
   pi: unknown,
-): Pick<BundleLinks, "import" | "dynamicImport" | "require"> {
-  const loaded = new Map<string, Record<string, unknown>>();
+): Modules {
+  const loaded = new Map<string, { exports: unknown }>();
+
+  const load = (name: string): Record<string, unknown> | undefined => {
+    const known = loaded.get(name);
+    if (known) return known.exports as Record<string, unknown>;
+    const fill = host.evaluateSource(name);
+    if (!fill) return undefined;
+    // There before it is filled: two modules may require each other.
+    const module = { exports: {} as unknown };
+    loaded.set(name, module);
+    try {
+      fill(own, module);
+    } catch (error) {
+      loaded.delete(name);
+      throw error;
+    }
+    return module.exports as Record<string, unknown>;
+  };
+
+  const own = (specifier: string): Record<string, unknown> => {
+    if (specifier === SYSTEM) return system;
+    const name = guestSourceName(specifier);
+    const exports = name === undefined ? undefined : load(name);
+    if (!exports) throw new Error(`this build has no module ${specifier}`);
+    return exports;
+  };
+
+  const apiModule = { ExtensionRuntimeNotInitializedError, default: pi };
 
   const find = (specifier: string): Record<string, unknown> => {
-    const known = loaded.get(specifier);
-    if (known) return known;
-    const exports = API_NAMES.has(specifier)
-      ? { ExtensionRuntimeNotInitializedError, default: pi }
-      : PACKAGES.has(specifier)
-        ? (host.evaluatePackage(specifier) as Record<string, unknown> | undefined)
-        : undefined;
-    if (!exports) throw new Error(refusal(specifier));
-    loaded.set(specifier, exports);
+    if (API_NAMES.has(specifier)) return apiModule;
+    const name = guestSourceName(specifier);
+    const exports = name === undefined || isInternal(name) ? undefined : load(name);
+    if (!exports) throw missing(specifier);
     return exports;
   };
 
@@ -87,20 +87,36 @@ export function createModules(
   };
 
   return {
+    own,
     import: importNames,
-    require: (specifier) => find(String(specifier)),
+    require: (specifier) => {
+      const exports = find(String(specifier));
+      return PACKAGES.has(String(specifier)) ? exports : forRequire(exports);
+    },
     dynamicImport: async (specifier) => find(String(specifier)),
   };
 }
 
-function refusal(specifier: string): string {
+/** Ours alone: the API's own text, and the sources of globals. */
+function isInternal(name: string): boolean {
+  return name === "api" || name.startsWith("web:");
+}
+
+/** What `require` gives of a module of ours: Node's modules are their default export. */
+function forRequire(exports: Record<string, unknown>): unknown {
+  const { default: main } = exports;
+  return typeof main === "function" || (typeof main === "object" && main !== null) ? main : exports;
+}
+
+function missing(specifier: string): Error {
   const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
-  const permission = Object.hasOwn(PERMISSIONS, name) ? PERMISSIONS[name] : undefined;
-  if (permission) {
-    return `module "${specifier}" needs the permission ${permission}, which this version of xdev cannot grant to a sandboxed extension`;
-  }
-  if (NODE_MODULES.has(name)) {
-    return `module "${specifier}" is not available to a sandboxed extension in this version of xdev`;
-  }
-  return `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`;
+  const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
+  const error = new Error(
+    why !== undefined
+      ? `module "${specifier}": ${why}`
+      : specifier !== name
+        ? `module "${specifier}" is not available to a sandboxed extension in this version of xdev`
+        : `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`,
+  );
+  return Object.assign(error, { code: "ERR_MODULE_NOT_FOUND" });
 }

@@ -1,0 +1,57 @@
+/**
+ * The worker's end of a system call that waits (the other end is src/platform/sync-reply.ts). Everything used here is captured
+ * before any guest runs; the shared memory never leaves this module.
+ */
+import type { CallReturn } from "./protocol.ts";
+
+const { wait, store } = Atomics;
+const Int32 = Int32Array;
+const Bytes = Uint8Array;
+const { apply } = Reflect;
+const decode = TextDecoder.prototype.decode;
+const decoder = new TextDecoder();
+const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
+const { set, subarray } = typedArray as Record<"set" | "subarray", (...args: unknown[]) => unknown>;
+const lengthOf = Object.getOwnPropertyDescriptor(typedArray, "length")?.get as () => number;
+
+const HEADER_BYTES = 20;
+
+/** A copy of bytes that the guest gave. Throws a TypeError for anything but a typed array of bytes. */
+export function copyBytes(bytes: unknown): Uint8Array | undefined {
+  if (bytes === undefined) return undefined;
+  // Both throw for what only looks like one, and a proxy of one.
+  const copy = new Bytes(apply(lengthOf, bytes, []));
+  apply(set, copy, [bytes]);
+  return copy;
+}
+
+/** Gives what waits for an answer in `shared`; `more` asks for the next piece of one. */
+export function answerReader(shared: SharedArrayBuffer, more: () => void): (ask: () => void) => CallReturn {
+  const header = new Int32(shared, 0, HEADER_BYTES / 4);
+  const piece = new Bytes(shared, HEADER_BYTES);
+  const next = (ask: () => void): void => {
+    store(header, 0, 0);
+    ask();
+    while (wait(header, 0, 0) === "timed-out");
+  };
+  return (ask) => {
+    next(ask);
+    const textLength = header[1] as number;
+    const bytesLength = header[2] as number;
+    const isError = header[3] === 1;
+    const total = textLength + (bytesLength === -1 ? 0 : bytesLength);
+    const all = new Bytes(total);
+    for (let at = 0; ; next(more)) {
+      const length = header[4] as number;
+      apply(set, all, [apply(subarray, piece, [0, length]), at]);
+      at += length;
+      if (at >= total || length === 0) break;
+    }
+    const text = apply(decode, decoder, [apply(subarray, all, [0, textLength])]) as string;
+    if (isError) return { error: text };
+    if (bytesLength === -1) return { text };
+    const bytes = new Bytes(bytesLength);
+    apply(set, bytes, [apply(subarray, all, [textLength, total])]);
+    return { text, bytes };
+  };
+}

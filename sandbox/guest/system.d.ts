@@ -1,0 +1,40 @@
+/**
+ * The module through which our own guest modules (sandbox/guest/node, sandbox/guest/web) reach the host. It is no global, and
+ * extensions can't import it; the host believes nothing that comes through it all the same.
+ */
+declare module "xdev:system" {
+  /**
+   * A system call: sends `args` as JSON, `bytes` beside it; gives the answer's value and bytes. Rejects with an `Error` that has
+   * the host's `code` and `message` (and `syscall`, `path`, … where Node's would have them).
+   */
+  export function call<T = unknown>(
+    operation: string,
+    args: unknown,
+    bytes?: Uint8Array,
+  ): Promise<{ value: T; bytes?: Uint8Array }>;
+  /** The same, and nothing else in the worker runs until the answer is there. */
+  export function callSync<T = unknown>(
+    operation: string,
+    args: unknown,
+    bytes?: Uint8Array,
+  ): { value: T; bytes?: Uint8Array };
+  /** At most 65,536 new bytes of chance. */
+  export function randomBytes(length: number): Uint8Array;
+  /** The runtime's own `crypto.subtle`, hardened. */
+  export const subtle: SubtleCrypto;
+  /** A line for the extension's log. */
+  export function log(level: "debug" | "info" | "warn" | "error", text: string): void;
+  export const about: Readonly<{
+    name: string;
+    path: string;
+    cwd: string;
+    env: Readonly<Record<string, string>>;
+    platform: string;
+    arch: string;
+    pid: number;
+    home: string;
+    tmp: string;
+    data: string;
+    wasm: boolean;
+  }>;
+}
