@@ -140,7 +140,11 @@ export async function run(
     if (command) return await runCommand(command.found, command.args, manager, cwd, mode, interrupt);
     const resolved = await first(model);
     const reserved = builtins.map(({ name }) => name);
-    const tools = new ToolSet(() => [...builtins, ...manager.tools(reserved)], options.tools);
+    const tools = new ToolSet(() => {
+      const brought = manager.tools(reserved);
+      const replaced = new Set(brought.map(({ name }) => name));
+      return [...builtins.filter(({ name }) => !replaced.has(name)), ...brought];
+    }, options.tools);
     state.tools = tools;
     renderers = await manager.renderers();
     const ownPrompt = systemPrompt({
@@ -253,9 +257,12 @@ async function loadExtensions(
       notice: (text) => mode.notice(text),
       // Without a terminal a notification has no effect (extension-api.md, "`ctx.ui` by mode").
       notify: (extension, message, level) => log.debug(`extension ${extension} says (${level}): ${message}`),
-      action: (extension, { action, text, payload }) => {
+      action: (extension, { action, text, payload }, rights) => {
         if (action === "register_provider") {
-          state.registering.push(registerProvider(extension, payload, settings, state, mode));
+          const isAllowed =
+            settings.extensionHost.allowProviders.includes(extension) ||
+            rights?.has({ kind: "provider" }) === true;
+          state.registering.push(registerProvider(extension, payload, isAllowed, state, mode));
           return;
         }
         const known = QUEUE_ACTIONS.find((name) => name === action);
@@ -284,15 +291,15 @@ async function loadExtensions(
   });
 }
 
-/** `register_provider` (§6): only where the user's settings allow it, since a provider reads the conversation. */
+/** `register_provider` (§6): only where the user allows it, since a provider reads the conversation. */
 async function registerProvider(
   extension: string,
   payload: unknown,
-  settings: Settings,
+  isAllowed: boolean,
   state: RunState,
   mode: Mode,
 ): Promise<void> {
-  if (!settings.extensionHost.allowProviders.includes(extension)) {
+  if (!isAllowed) {
     return mode.notice(
       `extension ${extension} wants to register a model provider, which could read your conversation: to allow it, add it to extensionHost.allowProviders in config.yml`,
     );

@@ -3,6 +3,7 @@
  * transports. Each call's parameters are checked before anything acts on them; an unknown method is an error.
  */
 import * as v from "valibot";
+import type { Rights } from "../../sandbox/broker/broker.ts";
 import { stripControls } from "../base/text.ts";
 import type { Extension } from "./extension.ts";
 import type { CallFrame } from "./frame.ts";
@@ -50,6 +51,7 @@ type Call<S extends v.GenericSchema> = {
     params: v.InferOutput<S>,
     services: CallServices,
     asking: () => () => void,
+    rights: Rights | undefined,
   ): unknown;
 };
 const define = <S extends v.GenericSchema>(call: Call<S>): Call<S> => call;
@@ -123,9 +125,10 @@ const CALLS = {
       customType: v.pipe(v.string(), v.minLength(1), v.maxLength(200)),
       data: v.optional(v.unknown()),
     }),
-    run: ({ name }, { customType, data }, { session }) => ({
-      id: sessionOf(session).append(name, customType, data),
-    }),
+    async run({ name }, { customType, data }, { session }, _asking, rights) {
+      await rights?.demand({ kind: "session", access: "write" });
+      return { id: sessionOf(session).append(name, customType, data) };
+    },
   }),
   "session.entries": define({
     params: none,
@@ -149,12 +152,16 @@ const CALLS = {
 /** The names of all methods. */
 export const CALL_METHODS = Object.keys(CALLS) as (keyof typeof CALLS)[];
 
-/** Answers a call; rejects with the text that the extension gets as its `error`. */
+/**
+ * Answers a call; rejects with the text that the extension gets as its `error`. `rights` are those of a module; without them it
+ * is a process extension, which has the user's.
+ */
 export async function answerCall(
   extension: Extension,
   frame: CallFrame,
   services: CallServices,
   asking: () => () => void,
+  rights?: Rights,
 ): Promise<unknown> {
   if (!Object.hasOwn(CALLS, frame.method)) throw new Error(`unknown method ${frame.method.slice(0, 60)}`);
   const call = CALLS[frame.method as keyof typeof CALLS] as unknown as Call<v.GenericSchema>;
@@ -164,5 +171,5 @@ export async function answerCall(
     const path = v.getDotPath(issue);
     throw new Error(`${frame.method}: ${path ? `${path}: ` : ""}${issue.message}`);
   }
-  return call.run(extension, params.output, services, asking);
+  return call.run(extension, params.output, services, asking, rights);
 }

@@ -2,11 +2,14 @@
 import type { Cache } from "../base/cache.ts";
 import type { Channel } from "./channel.ts";
 import type { ExtensionIdentity } from "./extension.ts";
+import type { WorkerChannelOptions } from "./worker.ts";
 
 export interface ConnectOptions {
   env: Record<string, string | undefined>;
   cache: Cache;
   maxFrameBytes: number;
+  /** What a module may do. */
+  authority?: WorkerChannelOptions["authority"];
 }
 
 /** Makes a new channel, not yet open. Loads the code of its transport and no other. */
@@ -14,7 +17,7 @@ export async function connect(
   { kind, path, name }: ExtensionIdentity,
   options: ConnectOptions,
 ): Promise<Channel> {
-  const { env, cache, maxFrameBytes } = options;
+  const { env, cache, maxFrameBytes, authority } = options;
   if (kind === "process") {
     const [{ processChannel }, { programStarter }] = await Promise.all([
       import("./process.ts"),
@@ -26,5 +29,6 @@ export async function connect(
     import("./worker.ts"),
     import("../platform/index.ts"),
   ]);
-  return workerChannel({ name, path, maxFrameBytes, cache, platform: await loadPlatform() });
+  const platform = await loadPlatform();
+  return workerChannel({ name, path, maxFrameBytes, cache, platform, ...(authority ? { authority } : {}) });
 }

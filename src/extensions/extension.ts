@@ -99,7 +99,9 @@ export class Extension {
   #restarts: number[] = [];
   #restarting: Promise<void> | undefined;
   #restartTimer: ReturnType<typeof setTimeout> | undefined;
-  #handshake: { timer: ReturnType<typeof setTimeout>; done: () => void } | undefined;
+  #handshake: Handshake | undefined;
+  /** How many questions to the user are open. */
+  #holds = 0;
 
   /** @param connect makes a new channel, not yet open; called once for every start */
   constructor(
@@ -195,15 +197,43 @@ export class Extension {
     await this.#channel?.close(graceMs);
   }
 
+  /**
+   * The user is asked something for it: its clocks stand still until the function that this gives is called. Of no effect
+   * on a later life of it.
+   */
+  hold(): () => void {
+    const channel = this.#channel;
+    this.#holds++;
+    if (this.#holds === 1) {
+      this.#requests.pause();
+      if (this.#handshake) stopClock(this.#handshake);
+    }
+    let over = false;
+    return () => {
+      if (over || this.#channel !== channel) return;
+      over = true;
+      this.#holds--;
+      if (this.#holds > 0) return;
+      this.#requests.resume();
+      if (this.#handshake) this.#startHandshakeClock(this.#handshake);
+    };
+  }
+
+  #startHandshakeClock(handshake: Handshake): void {
+    const ms = this.limits.handshakeTimeoutMs;
+    handshake.since = performance.now();
+    handshake.timer = setTimeout(
+      () => this.#die(`sent no capabilities within ${formatMs(ms)} (is its output flushed?)`),
+      Math.max(handshake.left, 1),
+    );
+  }
+
   async #open(done: () => void): Promise<void> {
     if (!this.#isAlive()) return done();
     this.#finishHandshake();
-    const ms = this.limits.handshakeTimeoutMs;
-    const timer = setTimeout(
-      () => this.#die(`sent no capabilities within ${formatMs(ms)} (is its output flushed?)`),
-      ms,
-    );
-    const handshake = { timer, done };
+    this.#holds = 0;
+    const handshake: Handshake = { timer: undefined, left: this.limits.handshakeTimeoutMs, since: 0, done };
+    this.#startHandshakeClock(handshake);
     this.#handshake = handshake;
     try {
       const channel = await this.#connect();
@@ -286,17 +316,9 @@ export class Extension {
 
   async #call(frame: CallFrame): Promise<void> {
     const channel = this.#channel;
-    const asking = (): (() => void) => {
-      this.#requests.pause();
-      let over = false;
-      return () => {
-        if (!over && this.#channel === channel) this.#requests.resume();
-        over = true;
-      };
-    };
     let reply: { result?: unknown } | { error: string };
     try {
-      reply = { result: await this.#handlers.onCall(this, frame, asking) };
+      reply = { result: await this.#handlers.onCall(this, frame, () => this.hold()) };
     } catch (error) {
       reply = { error: errorText(error) };
     }
@@ -361,6 +383,20 @@ export class Extension {
     if (this.lastLog.length > LOG_LINES) this.lastLog.shift();
     this.#handlers.onLog(this, level, line);
   }
+}
+
+/** The start of one life, until its capabilities. */
+interface Handshake {
+  timer: ReturnType<typeof setTimeout> | undefined;
+  /** What is left of its clock, in ms, as of `since` (`performance.now()`). */
+  left: number;
+  since: number;
+  done: () => void;
+}
+
+function stopClock(handshake: Handshake): void {
+  clearTimeout(handshake.timer);
+  handshake.left -= performance.now() - handshake.since;
 }
 
 const BEFORE_CAPABILITIES: ReadonlySet<string> = new Set(["capabilities", "action", "log"]);

@@ -2,6 +2,8 @@
  * All extensions of a session: starts them at once, keeps the order of the chain, gives the agent their interceptors,
  * tools and commands, and ends them (extension-protocol.md §1, §7).
  */
+import type { Rights } from "../../sandbox/broker/broker.ts";
+import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { openCache } from "../base/cache.ts";
 import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
@@ -26,6 +28,7 @@ import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
 import { assignNames, processToolName, workerToolName } from "./names.ts";
 import type { DrawResult } from "./render/lookup.ts";
 import { type ExtensionTool, extensionTool } from "./tools.ts";
+import type { Authority } from "./worker.ts";
 
 /** Why one extension is not there (wire-notes.md, "Handshake"). */
 export interface LoadFailure {
@@ -43,7 +46,8 @@ export interface LoadFailure {
 export interface ManagerHost extends CallServices {
   /** Tells the user something once: a retired extension, a skipped tool. */
   notice(text: string): void;
-  action(extension: string, frame: ActionFrame): void;
+  /** `rights` are those of a module; a process extension has none of its own. */
+  action(extension: string, frame: ActionFrame, rights: Rights | undefined): void;
   /** The tools of extensions have changed: one was retired, or is back. */
   toolsChanged?(): void;
   /** A line of an extension's own log; false if it was dropped, and should be shown nowhere. */
@@ -56,6 +60,11 @@ export interface ManagerOptions {
   env: Record<string, string | undefined>;
   /** Where bundles are kept (src/base/cache.ts); none without it. */
   dataDir?: string;
+  /**
+   * What a module may do, once its bundle is known; without it, nothing. `hold` stops its clocks while the user is asked. Called
+   * for each of its lives.
+   */
+  authority?: (source: ExtensionSource, bundle: LoadedBundle, hold: () => () => void) => Promise<Authority>;
   /** What watches or stands in for a channel (`xdev ext trace`, `xdev ext replay`). */
   wrapChannel?: (channel: Channel, identity: ExtensionIdentity) => Channel;
   /** Called when all extensions have been started and nothing is left but to wait for them. */
@@ -80,6 +89,7 @@ export class ExtensionManager {
   readonly extensions: readonly Extension[];
   readonly #interceptors: readonly Interceptor[];
   readonly #host: ManagerHost;
+  readonly #rightsOf: (extension: Extension) => Rights | undefined;
   /** The tools that each extension really has: from the announced name to the agent's. */
   readonly #registered = new Map<Extension, Map<string, string>>();
   readonly #noticed = new Set<string>();
@@ -87,8 +97,14 @@ export class ExtensionManager {
   #session: unknown;
   readonly #notifications = new Set<Promise<unknown>>();
 
-  private constructor(extensions: readonly Extension[], missing: readonly string[], host: ManagerHost) {
+  private constructor(
+    extensions: readonly Extension[],
+    missing: readonly string[],
+    host: ManagerHost,
+    rightsOf: (extension: Extension) => Rights | undefined,
+  ) {
     this.extensions = extensions;
+    this.#rightsOf = rightsOf;
     this.#interceptors = [...extensions.map(extensionInterceptor), ...missing.map(missingInterceptor)];
     this.#host = host;
   }
@@ -97,9 +113,12 @@ export class ExtensionManager {
   static async load(options: ManagerOptions): Promise<ExtensionManager> {
     const { host } = options;
     let manager: ExtensionManager | undefined;
+    const rights = new Map<Extension, Rights>();
+    const rightsOf = (extension: Extension): Rights | undefined =>
+      extension.kind === "worker" ? (rights.get(extension) ?? NO_RIGHTS) : undefined;
     const handlers: ExtensionHandlers = {
-      onAction: (extension, frame) => host.action(extension.name, frame),
-      onCall: (extension, frame, asking) => answerCall(extension, frame, host, asking),
+      onAction: (extension, frame) => host.action(extension.name, frame, rightsOf(extension)),
+      onCall: (extension, frame, asking) => answerCall(extension, frame, host, asking, rightsOf(extension)),
       onLog: (extension, level, text) => {
         if (host.log?.(extension.name, level, text) === false) return;
         log.debug(`extension ${extension.name} (${oneLine(level)}): ${oneLine(text)}`);
@@ -117,17 +136,29 @@ export class ExtensionManager {
     };
     const names = assignNames(options.sources.map((source) => source.name));
     const cache = openCache(options.dataDir);
-    const extensions = options.sources.map(({ path, kind }, index) => {
+    const extensions = options.sources.map((source, index) => {
+      const { path, kind } = source;
       const { name, duplicate } = names[index]!;
       if (duplicate) host.notice(`two extensions have one name: ${path} is called ${name}`);
       const limits = limitsOf(options.settings, name);
       const identity = { name, path, kind };
       const open = async (): Promise<Channel> => {
         const { maxFrameBytes } = limits;
-        const channel = await connect(identity, { env: options.env, cache, maxFrameBytes });
+        const authority = async (bundle: LoadedBundle): Promise<Authority> => {
+          const given = await options.authority!({ ...source, name }, bundle, () => extension.hold());
+          rights.set(extension, given.rights);
+          return given;
+        };
+        const channel = await connect(identity, {
+          env: options.env,
+          cache,
+          maxFrameBytes,
+          ...(options.authority ? { authority } : {}),
+        });
         return options.wrapChannel?.(channel, identity) ?? channel;
       };
-      return new Extension(identity, open, limits, handlers, VERSION);
+      const extension = new Extension(identity, open, limits, handlers, VERSION);
+      return extension;
     });
     const starts = extensions.map((extension) => extension.start());
     await Promise.all(starts.map(({ opened }) => opened));
@@ -140,7 +171,7 @@ export class ExtensionManager {
       host.notice(`extension ${name} is required (config.yml) and is not there; every tool call is denied`);
     }
     for (const extension of extensions) for (const text of unknownEvents(extension)) host.notice(text);
-    manager = new ExtensionManager(extensions, missing, host);
+    manager = new ExtensionManager(extensions, missing, host, rightsOf);
     for (const failure of manager.failures()) {
       const last = failure.log.at(-1);
       const said = last ? ` (it said: ${oneLine(last)})` : "";
@@ -175,8 +206,8 @@ export class ExtensionManager {
   }
 
   /**
-   * The tools of all that are ready; `reserved` are names that none may have. A name that is taken is skipped, with a notice
-   * the first time: nothing can be shadowed.
+   * The tools of all that are ready; `reserved` are names that none may have but a module with the permission `tools` for
+   * exactly that name. A name that is taken is skipped, with a notice the first time: nothing can be shadowed.
    */
   tools(reserved: readonly string[]): ExtensionTool[] {
     // Whatever the case: a model, or a person, takes `Bash` for `bash`.
@@ -193,7 +224,11 @@ export class ExtensionManager {
             : workerToolName(spec.name);
         // `ext_` is the processes': a module must not stand where one of them would.
         const shadows = extension.kind === "worker" && name.startsWith("ext_");
-        if (taken.has(name.toLowerCase()) || shadows) {
+        const mayReplace =
+          reserved.includes(name) &&
+          !tools.some((tool) => tool.name === name) &&
+          this.#rightsOf(extension)?.has({ kind: "tools", name }) === true;
+        if ((taken.has(name.toLowerCase()) && !mayReplace) || shadows) {
           this.#noticeOnce(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
           continue;
         }
@@ -284,6 +319,14 @@ export class ExtensionManager {
     return this.extensions.filter((extension) => extension.state === "ready");
   }
 }
+
+/** Those of a module that nobody has given any. */
+const NO_RIGHTS: Rights = {
+  demand: async () => {
+    throw new Error("this extension has no rights");
+  },
+  has: () => false,
+};
 
 function limitsOf(settings: ExtensionHostSettings, name: string): ExtensionLimits {
   const own = Object.hasOwn(settings.overrides, name) ? settings.overrides[name] : undefined;

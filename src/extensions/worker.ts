@@ -4,6 +4,7 @@
  * schema has seen it; what it gets is what a process gets, and costs a third of the structured clone of an object.
  */
 
+import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { Broker } from "../../sandbox/broker/index.ts";
 import { freshBundle, keptBundle, type LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { guestSourcesFor } from "../../sandbox/bundle/guest-source.ts";
@@ -30,6 +31,7 @@ export interface WorkerChannelOptions {
 }
 
 export interface Authority {
+  rights: Rights;
   broker: Broker;
   about: Omit<About, "name" | "path">;
 }
