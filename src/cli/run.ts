@@ -10,7 +10,7 @@ import { scratchFolder } from "../base/scratch.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
-import { loadSettings, type Settings } from "../config/settings.ts";
+import { loadSettings } from "../config/settings.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";

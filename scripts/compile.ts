@@ -1,0 +1,92 @@
+/**
+ * How the program is compiled into one executable, for the build and for the benchmarks that need the same. The traps of a
+ * compiled Bun binary are shut here: it reads no `.env`, `bunfig.toml`, `tsconfig.json` or `package.json` of the folder
+ * that it is started in.
+ */
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { BunPlugin } from "bun";
+import { GUEST_SOURCES, type GuestSource } from "../sandbox/guest/packages.ts";
+import { readDocFiles } from "../src/platform/docs.ts";
+import { buildGuestSource } from "../src/platform/guest-build.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+/** Entries of the workers that the program starts: in an executable they are found by these paths alone. */
+export const WORKERS = ["./sandbox/guest/boot.ts", "./sandbox/bundle/worker.ts"];
+
+/** Compiles `entrypoints` (paths from the root, the program's first) into the file `outfile`. Throws what the bundler says. */
+export async function compile(entrypoints: readonly string[], outfile: string): Promise<void> {
+  process.chdir(root);
+  const result = await Bun.build({
+    entrypoints: [...entrypoints],
+    format: "esm",
+    minify: true,
+    bytecode: true,
+    // Each command reads its own chunks only.
+    splitting: true,
+    env: "disable",
+    define: { XDEV_COMPILED: "true", XDEV_BUILD: JSON.stringify(await sourceDigest()) },
+    // The bundler of the Deno side.
+    external: ["esbuild"],
+    plugins: [noSubcommandPrograms, embed(await embeddedModules())],
+    compile: {
+      outfile,
+      autoloadDotenv: false,
+      autoloadBunfig: false,
+      autoloadTsconfig: false,
+      autoloadPackageJson: false,
+    },
+  });
+  if (!result.success) throw new AggregateError(result.logs, `cannot compile ${entrypoints[0]}`);
+}
+
+/** A digest of everything that goes into the executable: what caches made by another build are told apart by. */
+async function sourceDigest(): Promise<string> {
+  const hash = createHash("sha256");
+  const files = [...new Bun.Glob("{src,sandbox}/**/*.ts").scanSync(root), "bun.lock", "package.json"].sort();
+  for (const file of files) hash.update(`${file}\0`).update(await readFile(join(root, file)));
+  return hash.digest("hex").slice(0, 16);
+}
+
+/** Modules that are made here, as text: `xdev:guest-sources`, `xdev:docs`. */
+async function embeddedModules(): Promise<Record<string, string>> {
+  const sources: Record<string, GuestSource> = {};
+  for (const name of Object.keys(GUEST_SOURCES)) sources[name] = await buildGuestSource(name);
+  return {
+    "guest-sources": `export const sources = ${JSON.stringify(sources)};`,
+    docs: `export const files = ${JSON.stringify(await readDocFiles())};`,
+  };
+}
+
+function embed(modules: Record<string, string>): BunPlugin {
+  return {
+    name: "embedded",
+    setup(build) {
+      build.onResolve({ filter: /^xdev:[a-z-]+$/ }, ({ path }) => ({
+        path: path.slice("xdev:".length),
+        namespace: "xdev",
+      }));
+      build.onLoad({ filter: /.*/, namespace: "xdev" }, ({ path }) => {
+        const contents = modules[path];
+        if (contents === undefined) throw new Error(`this build makes no module xdev:${path}`);
+        return { contents, loader: "js" };
+      });
+    },
+  };
+}
+
+/** The parser of the command line can start programs as subcommands. Ours never does, and loading that costs 3 ms. */
+const noSubcommandPrograms: BunPlugin = {
+  name: "no-subcommand-programs",
+  setup(build) {
+    build.onLoad({ filter: /[\\/]commander[\\/]lib[\\/]command\.js$/ }, async ({ path }) => {
+      const text = await readFile(path, "utf8");
+      const unused = "import childProcess from 'node:child_process';";
+      if (!text.includes(unused)) throw new Error(`${path} is not the version that this build knows`);
+      return { contents: text.replace(unused, "const childProcess = undefined;"), loader: "js" };
+    });
+  },
+};
