@@ -1,6 +1,7 @@
 /** One thing that an extension wants to do, as the rights are asked about it. Paths and programs are canonical. */
 export type Request =
-  | { kind: "read" | "write"; path: string }
+  /** `written` is the path as the extension wrote it: the error for the extension names that, and no link's target. */
+  | { kind: "read" | "write"; path: string; written?: string }
   /** `host` is a name in lower case ASCII, without a trailing dot, or an address in canonical form (IPv6 without brackets). */
   | { kind: "net"; host: string; port: number }
   /**

@@ -1,0 +1,116 @@
+/**
+ * What no grant can lift. What must hold, whatever the user allows: nothing of the agent's data dir is reached but the
+ * extension's own storage, and nothing of the kernel's file systems through which a process reaches itself, others and devices.
+ */
+import { lstat, readdir } from "node:fs/promises";
+import { isAbsolute, join, sep } from "node:path";
+import { isInside } from "../../src/base/files.ts";
+import type { Folders } from "../broker/broker.ts";
+
+type Access = "read" | "write";
+
+/** `/.vol` names files by their number on macOS. */
+const KERNEL_FOLDERS = ["/proc", "/sys", "/dev", "/.vol"];
+
+/** Devices that anybody may use, and how. */
+const HARMLESS_DEVICES: ReadonlyMap<string, readonly Access[]> = new Map<string, Access[]>([
+  ["/dev/null", ["read", "write"]],
+  ["/dev/zero", ["read"]],
+  ["/dev/random", ["read"]],
+  ["/dev/urandom", ["read"]],
+]);
+
+export type FloorVerdict = "granted" | "refused" | "open";
+
+/** What holds for a canonical path before any permission is looked at; `open` if that is up to the permissions. */
+export function floorVerdict(path: string, access: Access, folders: Folders): FloorVerdict {
+  if (!isAbsolute(path) || path.includes("\0") || hasOddSegments(path)) return "refused";
+  if (HARMLESS_DEVICES.get(path)?.includes(access)) return "granted";
+  // Exact: on a file system that folds case, a path of another case may be the storage of another extension.
+  if (isInside(path, folders.data)) return "granted";
+  const folded = fold(path);
+  if (isInside(folded, fold(folders.dataDir))) return "refused";
+  return KERNEL_FOLDERS.some((folder) => isInside(folded, folder)) ? "refused" : "open";
+}
+
+/** Segments that a canonical path never has, and streams and devices of Windows. */
+function hasOddSegments(path: string): boolean {
+  if (path.split(sep).some((segment) => segment === ".." || segment === ".")) return true;
+  return sep === "\\" && (path.startsWith("\\\\") || path.slice(2).includes(":"));
+}
+
+/**
+ * A path as the most forgiving file system reads it: without regard to case and to how letters are composed, and without
+ * dots and spaces at a segment's end. Only for comparisons that refuse.
+ */
+export function fold(path: string): string {
+  return path
+    .normalize("NFKD")
+    .toUpperCase()
+    .toLowerCase()
+    .normalize("NFKD")
+    .split(sep)
+    .map((segment) => segment.replace(/[. ]+$/, ""))
+    .join(sep);
+}
+
+/** Of an open file, as `fstat` gives it. */
+export interface FileIdentity {
+  dev: number | bigint;
+  ino: number | bigint;
+  nlink: number | bigint;
+}
+
+/** How long what was found in the data dir is believed, in ms. */
+const BELIEVED_MS = 2000;
+/** A data dir with more entries than this can't be looked through: then every file with a second name is refused. */
+const MAX_ENTRIES = 50_000;
+
+/**
+ * Tells whether an open file is, under another name, one of the agent's own: a hard link into the data dir. The broker asks
+ * this of every file that it has opened outside of the extension's storage, before it reads or writes; for the usual file,
+ * with one name, it costs nothing. Files in the extension's own storage are compared too: there, a second name may be
+ * that of a file of somebody else's storage.
+ */
+export function hardLinkGuard(
+  folders: Pick<Folders, "dataDir" | "data">,
+): (file: FileIdentity) => Promise<boolean> {
+  let known: { at: number; files: Promise<ReadonlySet<string> | undefined> } | undefined;
+  return async ({ dev, ino, nlink }) => {
+    if (Number(nlink) <= 1) return false;
+    const now = performance.now();
+    if (!known || now - known.at > BELIEVED_MS) {
+      known = { at: now, files: linkedFiles(folders.dataDir, folders.data).catch(() => undefined) };
+    }
+    const files = await known.files;
+    return files === undefined || files.has(`${dev}:${ino}`);
+  };
+}
+
+/** The files of the data dir that have a second name; undefined if there is too much to look through. */
+async function linkedFiles(dataDir: string, except: string): Promise<ReadonlySet<string> | undefined> {
+  const found = new Set<string>();
+  const folders = [dataDir];
+  let entries = 0;
+  while (folders.length > 0) {
+    const folder = folders.pop()!;
+    const list = await readdir(folder, { withFileTypes: true }).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
+      throw error;
+    });
+    entries += list.length;
+    if (entries > MAX_ENTRIES) return undefined;
+    const files: string[] = [];
+    for (const entry of list) {
+      const path = join(folder, entry.name);
+      if (path === except) continue;
+      if (entry.isDirectory()) folders.push(path);
+      else if (!entry.isSymbolicLink()) files.push(path);
+    }
+    for (const path of files) {
+      const info = await lstat(path).catch(() => undefined);
+      if (info && info.nlink > 1) found.add(`${info.dev}:${info.ino}`);
+    }
+  }
+  return found;
+}

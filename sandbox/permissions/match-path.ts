@@ -1,0 +1,78 @@
+/**
+ * Which canonical paths a permission means. A pattern is looked up once, when the rights are made, so that it means the same
+ * for as long as the session goes on: a link that is made later changes nothing.
+ *
+ * A pattern may lead through a link that is there by then (`~/proj` to a disk elsewhere): it means the link's target, unless
+ * somebody else than the user may have made that link. So it means nothing if it leads
+ * - out of the folder that the user works in, out of `$TMP` or out of `$DATA`, where repositories, other users and the
+ *   extension itself put links;
+ * - through a place that the extension may write to by another of its permissions.
+ */
+import { join } from "node:path";
+import { canonicalPath, isInside } from "../../src/base/files.ts";
+import type { Folders } from "../broker/broker.ts";
+
+/** A path and all below it, canonical; `*` for all paths. */
+export type Root = string;
+
+const VARIABLES: ReadonlyMap<string, keyof Folders> = new Map<string, keyof Folders>([
+  ["$CWD", "cwd"],
+  ["$HOME", "home"],
+  ["$DATA", "data"],
+  ["$TMP", "tmp"],
+]);
+
+/** A pattern in normal form as an absolute path, links not looked at. */
+export function expandPath(pattern: string, folders: Folders): string {
+  const [, variable = "", rest = ""] = /^(\$[A-Z]+)(.*)$/s.exec(pattern) ?? [];
+  const folder = VARIABLES.get(variable);
+  return folder === undefined ? pattern : join(folders[folder], rest);
+}
+
+export function coversPath(roots: Iterable<Root>, path: string): boolean {
+  for (const root of roots) if (root === "*" || isInside(path, root)) return true;
+  return false;
+}
+
+/**
+ * What patterns mean now. `writable` are the patterns of the extension's permission `write`. Those that can't be looked up, or must
+ * not be followed, are left out.
+ */
+export async function resolveRoots(
+  patterns: readonly string[],
+  writable: readonly string[],
+  folders: Folders,
+): Promise<Root[]> {
+  const found = await Promise.all(
+    patterns.map(async (pattern) => {
+      if (pattern === "*") return pattern;
+      const written = expandPath(pattern, folders);
+      const target = await canonicalPath(written).catch(() => undefined);
+      if (target === undefined) return undefined;
+      const others = writable
+        .filter((one) => one !== pattern)
+        .map((one) => (one === "*" ? one : expandPath(one, folders)));
+      return target === written || isOfTheUser(written, target, others, folders) ? target : undefined;
+    }),
+  );
+  return found.filter((root) => root !== undefined);
+}
+
+/** What a denial means: the path as it is written and what it leads to now. */
+export async function resolveDenied(patterns: readonly string[], folders: Folders): Promise<Root[]> {
+  const found = await Promise.all(
+    patterns.map(async (pattern) => {
+      if (pattern === "*") return [pattern];
+      const written = expandPath(pattern, folders);
+      return [written, await canonicalPath(written).catch(() => written)];
+    }),
+  );
+  return found.flat();
+}
+
+/** Whether only the user can have put the link there by which `written` leads to `target`. */
+function isOfTheUser(written: string, target: string, writable: readonly Root[], folders: Folders): boolean {
+  const shared = [folders.cwd, folders.tmp, folders.data];
+  if (shared.some((folder) => isInside(written, folder) && !isInside(target, folder))) return false;
+  return !coversPath(writable, written);
+}

@@ -1,0 +1,219 @@
+/**
+ * Decides on every request of one extension, in this order: what no grant can lift (floor.ts), what the command line allows for this
+ * run, what the user denied for good, what he granted, and where nothing of this says anything, the user himself.
+ */
+import { CallError, type Folders, type Rights } from "../broker/broker.ts";
+import type { Asker } from "./asker.ts";
+import type { Audit, Decision } from "./audit.ts";
+import { floorVerdict } from "./floor.ts";
+import {
+  isLasting,
+  isWellFormed,
+  leadsToNamedAddress,
+  type MatchContext,
+  Matcher,
+  permissionFor,
+} from "./match.ts";
+import { NONE, type Permission, type Permissions, union } from "./permissions.ts";
+import type { Request } from "./request.ts";
+import { refusalText, requestText } from "./request-text.ts";
+
+export interface RightsOptions {
+  /** The extension's name. */
+  extension: string;
+  /** What `xdev ext grant` takes for it: its name, or its path. */
+  grantName?: string;
+  folders: Folders;
+  /** The user's PATH. */
+  searchPath: string | undefined;
+  granted: Permissions;
+  /** For good. */
+  denied: Permissions;
+  /** Granted for this session. */
+  session?: Permissions;
+  /** Granted by the command line. */
+  flags?: Permissions;
+  /** Everything is granted by the command line. */
+  allowAll?: boolean;
+  asker?: Asker | undefined;
+  audit?: Audit | undefined;
+  /** Keeps an answer for later sessions; a failure is the caller's to tell. */
+  remember?: (answer: "granted" | "denied", permission: Permission) => Promise<void>;
+  /** Told when the extension begins and ends to wait for the user. */
+  onWaiting?: (isWaiting: boolean) => void;
+  /** Ends all questions: they are denied. */
+  signal?: AbortSignal;
+}
+
+/** After so many denials to questions, an extension is denied without one: nobody has to answer a hundred times. */
+export const MAX_DENIALS = 5;
+/** Questions of one extension that wait at the same time. */
+const MAX_WAITING = 16;
+
+type By = Decision["by"];
+interface Verdict {
+  allowed: boolean;
+  by: By;
+}
+
+const ALLOWED: Verdict = { allowed: true, by: "user" };
+const DENIED: Verdict = { allowed: false, by: "user" };
+
+/** Everything but what the floor keeps. Shells are not in `*`, and addresses that are not public neither. */
+const EVERYTHING: Permissions = {
+  read: ["*"],
+  write: ["*"],
+  net: ["*"],
+  run: ["*"],
+  env: ["*"],
+  sys: ["*"],
+  model: ["*"],
+  session: ["*"],
+  provider: ["*"],
+  tools: ["*"],
+  wasm: ["*"],
+};
+
+/** The rights of one extension. Looks up what the permissions mean now. */
+export async function createRights(options: RightsOptions): Promise<Rights> {
+  const { folders, searchPath } = options;
+  const context: MatchContext = { folders, searchPath };
+  const flags = options.allowAll ? union(options.flags ?? NONE, EVERYTHING) : (options.flags ?? NONE);
+  const granted = union(options.granted, options.session ?? NONE);
+  const [byFlag, byGrant, byDenial] = await Promise.all([
+    Matcher.ofGrants(flags, context, granted.write),
+    Matcher.ofGrants(granted, context, flags.write),
+    Matcher.ofDenials(options.denied, context),
+  ]);
+  return new ExtensionRights(options, byFlag, byGrant, byDenial);
+}
+
+class ExtensionRights implements Rights {
+  readonly #options: RightsOptions;
+  readonly #byFlag: Matcher;
+  readonly #byGrant: Matcher;
+  readonly #byDenial: Matcher;
+  /** Those that wait for their turn or for an answer. */
+  readonly #questions = new Map<string, Promise<Verdict>>();
+  #last: Promise<unknown> = Promise.resolve();
+  /** `host:port` of addresses that were allowed once by the first of a connection's two questions. */
+  readonly #allowedOnce = new Set<string>();
+  readonly #signal: AbortSignal;
+  #denials = 0;
+
+  constructor(options: RightsOptions, byFlag: Matcher, byGrant: Matcher, byDenial: Matcher) {
+    this.#options = options;
+    this.#byFlag = byFlag;
+    this.#byGrant = byGrant;
+    this.#byDenial = byDenial;
+    this.#signal = options.signal ?? new AbortController().signal;
+  }
+
+  has(request: Request): boolean {
+    return this.#known(request)?.allowed === true;
+  }
+
+  async demand(request: Request): Promise<void> {
+    const known = this.#known(request) ?? this.#allowedBefore(request);
+    const { allowed, by } = known ?? (await this.#ask(request));
+    const noted = this.#options.audit?.record({
+      kind: request.kind,
+      what: requestText(request),
+      allowed,
+      by,
+    });
+    if (allowed) return;
+    // Only a flood of denials has to wait here, so that each of them is written.
+    await noted;
+    throw refusal(request, by, this.#options);
+  }
+
+  /** The decision without a question; undefined if it takes one. */
+  #known(request: Request): Verdict | undefined {
+    if (!isWellFormed(request)) return { allowed: false, by: "floor" };
+    if (request.kind === "read" || request.kind === "write") {
+      const verdict = floorVerdict(request.path, request.kind, this.#options.folders);
+      if (verdict !== "open") return { allowed: verdict === "granted", by: "floor" };
+    }
+    if (request.kind === "session" && request.access === "read") return { allowed: true, by: "floor" };
+    if (this.#byFlag.covers(request)) return { allowed: true, by: "flag" };
+    if (this.#byDenial.covers(request)) return { allowed: false, by: "never" };
+    if (this.#byGrant.covers(request)) return { allowed: true, by: "grant" };
+    return undefined;
+  }
+
+  #allowedBefore(request: Request): Verdict | undefined {
+    if (request.kind !== "net-address") return undefined;
+    return this.#allowedOnce.delete(`${request.host}:${request.port}`)
+      ? { allowed: true, by: "once" }
+      : undefined;
+  }
+
+  #ask(request: Request): Verdict | Promise<Verdict> {
+    const { asker } = this.#options;
+    if (!asker) return { allowed: false, by: "nobody" };
+    if (this.#denials >= MAX_DENIALS) return { allowed: false, by: "flood" };
+    const permission = permissionFor(request);
+    // A program's arguments are a part of the question, not of the permission.
+    const key = JSON.stringify(
+      request.kind === "run" ? [permission, request.path, request.args] : permission,
+    );
+    const same = this.#questions.get(key);
+    if (same) return same;
+    if (this.#questions.size >= MAX_WAITING) return { allowed: false, by: "flood" };
+    const question = this.#inTurn(() => this.#put(asker, request, permission)).finally(() => {
+      this.#questions.delete(key);
+      if (this.#questions.size === 0) this.#options.onWaiting?.(false);
+    });
+    this.#questions.set(key, question);
+    if (this.#questions.size === 1) this.#options.onWaiting?.(true);
+    return question;
+  }
+
+  /** One question after the other: the answer to one may decide the next. */
+  #inTurn(work: () => Promise<Verdict>): Promise<Verdict> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => {});
+    return result;
+  }
+
+  /** Never rejects. */
+  async #put(asker: Asker, request: Request, permission: Permission): Promise<Verdict> {
+    const known = this.#known(request);
+    if (known) return known;
+    if (this.#denials >= MAX_DENIALS) return { allowed: false, by: "flood" };
+    const { extension, remember } = this.#options;
+    const signal = this.#signal;
+    const lasting = isLasting(request) && remember !== undefined;
+    const answer = signal.aborted
+      ? "deny"
+      : await asker.ask({ extension, request, permission, lasting, signal }).catch(() => "deny");
+    switch (answer) {
+      case "once":
+        if (request.kind === "net" && leadsToNamedAddress(request.host)) {
+          this.#allowedOnce.add(`${request.host}:${request.port}`);
+        }
+        return ALLOWED;
+      case "always":
+        this.#byGrant.add(request);
+        if (lasting) await remember("granted", permission).catch(() => {});
+        return ALLOWED;
+      case "session":
+        this.#byGrant.add(request);
+        return ALLOWED;
+      case "never":
+        this.#denials++;
+        this.#byDenial.add(request);
+        await remember?.("denied", permission).catch(() => {});
+        return DENIED;
+      default:
+        this.#denials++;
+        return DENIED;
+    }
+  }
+}
+
+function refusal(request: Request, by: By, { extension, grantName = extension }: RightsOptions): CallError {
+  const { message, details } = refusalText(request, by, extension, grantName);
+  return new CallError("EACCES", message, details);
+}
