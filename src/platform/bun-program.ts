@@ -1,13 +1,14 @@
 import type { OutputListener, Program, ProgramEnd, StartProgram } from "./program.ts";
 
 /** Bun's own spawn: `node:child_process` alone takes 4 ms of a start. */
-export const startProgram: StartProgram = (file, args, { cwd, env }) => {
+export const startProgram: StartProgram = (file, args, { cwd, env, argv0 }) => {
   let child: Bun.Subprocess<"pipe", "pipe", "pipe">;
   try {
     child = Bun.spawn({
       cmd: [file, ...args],
       cwd,
       env,
+      ...(argv0 === undefined ? {} : { argv0 }),
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",
@@ -30,21 +31,22 @@ export const startProgram: StartProgram = (file, args, { cwd, env }) => {
       if (wait) await wait;
     }
   };
-  // A program that reads no more is known by its exit, or by the silence that follows.
-  const quietly = (write: () => unknown): void => {
+  // False: its input is closed.
+  const taken = async (write: () => unknown): Promise<boolean> => {
     try {
-      void Promise.resolve(write()).catch(() => {});
+      await write();
+      return true;
     } catch {
-      // Its input is closed.
+      return false;
     }
   };
 
   return {
     pid: child.pid,
-    write: (text) =>
-      // Each has a failure of its own: a long text is written by `write` itself, a short one by `flush`.
-      quietly(() => Promise.all([child.stdin.write(text), child.stdin.flush()])),
-    endInput: () => quietly(() => child.stdin.end()),
+    write: (data) =>
+      // Each has a failure of its own: what is long is written by `write` itself, what is short by `flush`.
+      taken(() => Promise.all([child.stdin.write(data), child.stdin.flush()])),
+    endInput: () => void taken(() => child.stdin.end()),
     read(listener) {
       const both = [pump("stdout", listener), pump("stderr", listener)];
       void Promise.allSettled(both).then(() => drained.resolve());
@@ -68,7 +70,7 @@ function notStarted(error: unknown): Program {
   exited.catch(() => {});
   return {
     pid: undefined,
-    write() {},
+    write: async () => false,
     endInput() {},
     read() {},
     release() {},

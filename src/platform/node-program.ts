@@ -2,10 +2,11 @@ import { spawn } from "node:child_process";
 import type { ProgramEnd, StartProgram } from "./program.ts";
 
 /** Programs by `node:child_process`, for runtimes without a better way. */
-export const startProgram: StartProgram = (file, args, { cwd, env }) => {
+export const startProgram: StartProgram = (file, args, { cwd, env, argv0 }) => {
   const child = spawn(file, args, {
     cwd,
     env,
+    argv0,
     detached: true,
     stdio: ["pipe", "pipe", "pipe"],
     windowsHide: true,
@@ -18,9 +19,11 @@ export const startProgram: StartProgram = (file, args, { cwd, env }) => {
   exited.catch(() => {});
   return {
     pid: child.pid,
-    write: (text) => {
-      if (child.stdin.writable) child.stdin.write(text);
-    },
+    write: (data) =>
+      new Promise((resolve) => {
+        if (child.stdin.writable) child.stdin.write(data, (error) => resolve(!error));
+        else resolve(false);
+      }),
     endInput: () => void child.stdin.end(),
     read(listener) {
       for (const name of ["stdout", "stderr"] as const) {

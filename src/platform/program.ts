@@ -2,8 +2,11 @@
 export interface Program {
   /** Its process id, which is also its group's; undefined if it could not be started. */
   readonly pid: number | undefined;
-  /** Writes to its standard input; never throws. What it does not read stays in memory. */
-  write(text: string): void;
+  /**
+   * Writes to its standard input; never throws or rejects. Resolves when the program, or the pipe to it, has taken it: true, or
+   * false if it reads no more. Who does not wait for that keeps in memory what it does not read.
+   */
+  write(data: string | Uint8Array): Promise<boolean>;
   endInput(): void;
   /**
    * Reads both outputs. If the listener returns a promise, no more is read from that stream until it resolves. Call it
@@ -28,6 +31,8 @@ export interface ProgramEnd {
 export interface ProgramOptions {
   cwd: string;
   env: Record<string, string>;
+  /** What the program is told that it was started as; the file by default. */
+  argv0?: string | undefined;
 }
 
 export type StartProgram = (file: string, args: readonly string[], options: ProgramOptions) => Program;

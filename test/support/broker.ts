@@ -33,7 +33,7 @@ export interface TestBroker extends AsyncDisposable {
   ): Promise<{ value: unknown; bytes?: Uint8Array }>;
 }
 
-/** A broker whose folders are all `folder`; `await using` closes it. */
+/** A broker that works in `folder`; `await using` closes it. */
 export function testBroker(
   folder: string,
   options: Partial<Omit<BrokerOptions, "rights">> & { rights?: FakeRights } = {},
@@ -44,9 +44,9 @@ export function testBroker(
     extension: "test",
     folders: {
       cwd: folder,
-      home: folder,
+      home: "/home/nobody",
       data: `${folder}/data`,
-      tmp: folder,
+      tmp: `${folder}/tmp`,
       dataDir: `${folder}/data-dir`,
     },
     limits: { pendingCalls: 64, openFiles: 16, maxCallBytes: 1024 * 1024 },

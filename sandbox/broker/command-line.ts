@@ -1,0 +1,45 @@
+/**
+ * Command lines without a shell. `exec("git status -s")` of an extension that may run `git` and no shell is run as a program
+ * with arguments, if that is all that a shell would make of it.
+ */
+
+/** Unquoted, each means something to a shell, or to some shell. */
+const META = /[|&;<>()$`\\*?[\]{}#!~=%^\n\r\0]/;
+/** What a shell does itself: a program of that name, if there is one, is not what is meant. */
+const BUILT_IN: ReadonlySet<string> = new Set(
+  (
+    ". : alias bg break cd command continue eval exec exit export fc fg getopts hash jobs local read readonly return " +
+    "set shift source time times trap type ulimit umask unalias unset wait " +
+    "case do done elif else esac fi for function if in select then until while"
+  ).split(" "),
+);
+
+/**
+ * The words of a command that is one program with arguments and nothing else; undefined if it needs a shell. Both kinds of quotes
+ * are allowed, within double quotes nothing that a shell would replace.
+ */
+export function splitCommand(command: string): string[] | undefined {
+  const words: string[] = [];
+  let word: string | undefined;
+  for (let at = 0; at < command.length; at++) {
+    const char = command[at] as string;
+    if (char === " " || char === "\t") {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (char === "'" || char === '"') {
+      const end = command.indexOf(char, at + 1);
+      if (end < 0) return undefined;
+      const quoted = command.slice(at + 1, end);
+      if (quoted.includes("\0") || (char === '"' && /[$`\\!]/.test(quoted))) return undefined;
+      word = (word ?? "") + quoted;
+      at = end;
+    } else {
+      // `--name=value` is an ordinary word; `NAME=value` in front of a program is not.
+      if (META.test(char) && !(char === "=" && words.length > 0)) return undefined;
+      word = (word ?? "") + char;
+    }
+  }
+  if (word !== undefined) words.push(word);
+  const program = words[0];
+  return program === undefined || program === "" || BUILT_IN.has(program) ? undefined : words;
+}
