@@ -1,0 +1,293 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import * as fs from "node:fs";
+import { join } from "node:path";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { bytesOf, Extension, NEW_FILE } from "./fs-support.ts";
+
+const READ = { read: true };
+const MODE = { mode: 0o666 };
+
+/** One call of each operation on a path. */
+function callsOn(path: string): [name: string, params: Record<string, unknown>][] {
+  return [
+    ["readFile", { path, flags: READ }],
+    ["writeFile", { path, ...NEW_FILE }],
+    ["writeFile", { path, ...NEW_FILE, flags: { write: true, create: true, exclusive: true } }],
+    ["open", { path, flags: READ, ...MODE }],
+    ["open", { path, flags: { read: true, folder: true }, ...MODE }],
+    ["truncate", { path, length: 0 }],
+    ["copyFile", { path, dest: "copy", exclusive: false }],
+    ["copyFile", { path: "own", dest: path, exclusive: false }],
+    ["stat", { path }],
+    ["lstat", { path }],
+    ["access", { path, mode: 0 }],
+    ["realpath", { path }],
+    ["chmod", { path, mode: 0o777 }],
+    ["utimes", { path, atime: 1, mtime: 1 }],
+    ["lutimes", { path, atime: 1, mtime: 1 }],
+    ["statfs", { path }],
+    ["readdir", { path, recursive: true, syscall: "scandir" }],
+    ["mkdir", { path, recursive: false, mode: 0o777 }],
+    ["mkdir", { path, recursive: true, mode: 0o777 }],
+    ["mkdtemp", { prefix: path }],
+    ["rm", { path, recursive: true, force: true }],
+    ["rmdir", { path }],
+    ["unlink", { path }],
+    ["rename", { path, dest: "moved" }],
+    ["rename", { path: "own", dest: path }],
+    ["link", { path, dest: "hard" }],
+    ["link", { path: "own", dest: path }],
+    ["symlink", { target: path, path: "soft", folder: false }],
+    ["symlink", { target: "own", path, folder: false }],
+    ["readlink", { path }],
+    ["watch", { path, recursive: true }],
+  ];
+}
+
+describe("files that an extension may not reach", () => {
+  test("every operation is refused, in the same words whether there is something or not", async () => {
+    await using extension = new Extension();
+    const { secret } = extension;
+    await extension.write("own", "own");
+    fs.writeFileSync(join(secret, "file"), "secret");
+    fs.mkdirSync(join(secret, "folder"));
+    fs.symlinkSync("/", join(secret, "link"));
+    fs.symlinkSync("loop", join(secret, "loop"));
+    const names = ["file", "folder", "link", "loop", "none", "none/below", "file/below"];
+    const before = fs.readdirSync(secret).sort();
+    const expected = callsOn("PATH");
+    for (const name of names) {
+      const path = join(secret, name);
+      for (const [index, [operation, params]] of callsOn(path).entries()) {
+        const { code, message, details } = await extension.error(operation, params);
+        assert.equal(code, "EACCES", `${operation} ${name}`);
+        const told = (text: string) => text.replaceAll(path, "PATH").replace(/PATH\w{6}/g, "PATH");
+        const shown = told(message) + told(JSON.stringify(details));
+        const last = expected[index] as [string, Record<string, unknown> & { shown?: string }];
+        last[1].shown ??= shown;
+        assert.equal(shown, last[1].shown, `${operation} ${name}`);
+      }
+    }
+    assert.deepEqual(fs.readdirSync(secret).sort(), before);
+    assert.equal(fs.readFileSync(join(secret, "file"), "utf8"), "secret");
+    assert.deepEqual(fs.readdirSync(extension.work), ["own"]);
+  });
+
+  test("what may be read can't be changed", async () => {
+    await using extension = new Extension();
+    await extension.write("own", "own");
+    const path = join(extension.seen, "file");
+    fs.writeFileSync(path, "seen");
+    assert.equal(await extension.read(path), "seen");
+    for (const [name, params] of callsOn(path)) {
+      if (
+        [
+          "readFile",
+          "stat",
+          "lstat",
+          "access",
+          "realpath",
+          "statfs",
+          "readdir",
+          "readlink",
+          "watch",
+        ].includes(name)
+      )
+        continue;
+      if (name === "open" || (name === "copyFile" && params.path === path)) continue;
+      assert.equal(await extension.code(name, params), "EACCES", name);
+    }
+    assert.deepEqual([fs.readFileSync(path, "utf8"), fs.readdirSync(extension.seen)], ["seen", ["file"]]);
+  });
+
+  test("no way of writing a path leads there", async () => {
+    await using extension = new Extension();
+    const { secret, work } = extension;
+    fs.writeFileSync(join(secret, "file"), "secret");
+    fs.symlinkSync(secret, join(work, "dir"));
+    fs.symlinkSync(join(secret, "file"), join(work, "ln"));
+    fs.symlinkSync(join(secret, "new"), join(work, "dangling"));
+    for (const path of [
+      "../secret/file",
+      "x/../../secret/file",
+      `${work}/../secret/file`,
+      `${work}//..//secret//file`,
+      `${work}/./../secret/./file`,
+      "dir/file",
+      "dir/../../secret/file",
+      "ln",
+      "ln/",
+      "dangling",
+      `/proc/self/root${secret}/file`,
+      `/proc/self/cwd/../../../../../../../..${secret}/file`,
+      `/proc/${process.pid}/environ`,
+      "/proc/self/environ",
+      "/proc/thread-self/environ",
+      "/proc/self/fd/0",
+      "/dev/stdin",
+      "/dev/fd/0",
+      "/dev/tty",
+      "/dev/mem",
+    ]) {
+      assert.equal(await extension.code("readFile", { path, flags: READ }), "EACCES", path);
+      assert.equal(await extension.code("writeFile", { path, ...NEW_FILE }), "EACCES", path);
+    }
+    assert.equal(await extension.code("stat", { path: "a\0/../../secret/file" }), "ERR_INVALID_ARG_VALUE");
+    assert.equal(await extension.code("stat", { path: "" }), "ENOENT");
+    assert.equal(await extension.code("stat", { path: "x/".repeat(3000) }), "ENAMETOOLONG");
+    assert.deepEqual(fs.readdirSync(secret), ["file"]);
+  });
+
+  test("devices that never end or block are no files", async () => {
+    await using extension = new Extension();
+    await extension.call("writeFile", { path: "/dev/null", ...NEW_FILE }, bytesOf("x"));
+    assert.deepEqual((await extension.call("readFile", { path: "/dev/zero", flags: READ })).value, {
+      tooLarge: true,
+    });
+    assert.equal(
+      await extension.code("copyFile", { path: "/dev/zero", dest: "z", exclusive: false }),
+      "EINVAL",
+    );
+  });
+
+  test("the data dir's files are not reached, nor moved to where they could be", async () => {
+    await using extension = new Extension();
+    const { dataDir, work } = extension;
+    fs.writeFileSync(join(dataDir, "credentials"), "key");
+    fs.mkdirSync(join(work, "nested"));
+    (extension.context.folders as { dataDir: string }).dataDir = join(work, "nested", "agent");
+    fs.mkdirSync(extension.context.folders.dataDir);
+    for (const path of ["nested", "nested/agent", "../work/nested/"]) {
+      for (const name of ["rename", "rm", "rmdir"]) {
+        const params =
+          name === "rename"
+            ? { path, dest: "x" }
+            : name === "rm"
+              ? { path, recursive: true, force: true }
+              : { path };
+        assert.equal(await extension.code(name, params), "EACCES", `${name} ${path}`);
+      }
+    }
+    assert.equal(await extension.code("rm", { path: ".", recursive: true, force: true }), "EACCES");
+  });
+
+  test("a hard link of a secret of the data dir is not opened", async () => {
+    await using extension = new Extension();
+    fs.writeFileSync(join(extension.dataDir, "credentials"), "key");
+    fs.linkSync(join(extension.dataDir, "credentials"), join(extension.work, "innocent"));
+    fs.writeFileSync(join(extension.work, "a"), "a");
+    fs.linkSync(join(extension.work, "a"), join(extension.work, "b"));
+    assert.equal(await extension.read("b"), "a");
+    for (const [name, params] of [
+      ["readFile", { path: "innocent", flags: READ }],
+      ["open", { path: "innocent", flags: READ, ...MODE }],
+      ["writeFile", { path: "innocent", ...NEW_FILE }],
+      ["copyFile", { path: "innocent", dest: "c", exclusive: false }],
+      ["copyFile", { path: "a", dest: "innocent", exclusive: false }],
+      ["truncate", { path: "innocent", length: 0 }],
+      ["chmod", { path: "innocent", mode: 0o777 }],
+      ["link", { path: "innocent", dest: "d" }],
+    ] as const) {
+      assert.equal(await extension.code(name, params), "EACCES", name);
+    }
+    assert.equal(fs.readFileSync(join(extension.dataDir, "credentials"), "utf8"), "key");
+  });
+
+  test("links lead only where the extension may write, also after they were moved", async () => {
+    await using extension = new Extension();
+    const { work, seen } = extension;
+    for (const target of [seen, "/etc/passwd", "../seen/x", "/proc/self/environ", "a/../../secret"]) {
+      assert.equal(await extension.code("symlink", { target, path: "l", folder: false }), "EACCES", target);
+    }
+    await extension.call("mkdir", { path: "a/b", recursive: true, mode: 0o777 });
+    await extension.call("symlink", { target: "../../f", path: "a/b/l", folder: false });
+    await extension.call("rename", { path: "a/b", dest: "b" });
+    await extension.write("b/l", "through the link");
+    assert.equal(fs.readFileSync(join(work, "f"), "utf8"), "through the link");
+    // One that others have made.
+    fs.symlinkSync("../../secret", join(work, "a", "up"));
+    fs.symlinkSync("../secret", join(work, "a", "own"));
+    assert.equal(await extension.code("rename", { path: "a/own", dest: "own" }), "EACCES");
+    assert.equal(fs.existsSync(join(work, "own")), false);
+    assert.equal(await extension.code("link", { path: "a/up", dest: "hard" }), "EACCES");
+  });
+
+  test("a listing of a tree leaves out what is in folders that may not be read", async () => {
+    await using extension = new Extension();
+    fs.symlinkSync(extension.secret, join(extension.work, "link"));
+    fs.writeFileSync(join(extension.secret, "file"), "");
+    fs.mkdirSync(join(extension.work, "sub"));
+    const { value } = await extension.call("readdir", { path: ".", recursive: true, syscall: "scandir" });
+    assert.deepEqual(value.sort(), [
+      ["link", "link", ""],
+      ["sub", "dir", ""],
+    ]);
+  });
+
+  test("a FIFO blocks nothing", { skip: process.platform === "win32" }, async () => {
+    await using extension = new Extension();
+    const made = spawn("mkfifo", [join(extension.work, "fifo")]);
+    await new Promise((resolve) => made.on("exit", resolve));
+    assert.equal(await extension.code("readFile", { path: "fifo", flags: READ }), "EACCES");
+    assert.equal(await extension.code("writeFile", { path: "fifo", ...NEW_FILE }), "EACCES");
+    await extension.call("stat", { path: "fifo" });
+    await extension.call("unlink", { path: "fifo" });
+  });
+
+  test("a program that swaps folders and links all the time opens no way out", async () => {
+    await using extension = new Extension();
+    const { work, secret } = extension;
+    fs.writeFileSync(join(secret, "file"), "secret");
+    const program = fileURLToPath(new URL("../../fixtures/swap-links.mjs", import.meta.url));
+    const run = "Deno" in globalThis ? ["run", "--allow-all", program] : [program];
+    const swapper = spawn(process.execPath, [...run, work, secret], { stdio: ["pipe", "pipe", "inherit"] });
+    const exited = new Promise((resolve) => swapper.on("exit", resolve));
+    try {
+      await new Promise((resolve) => swapper.stdout.once("data", resolve));
+      const counts = { own: 0, refused: 0 };
+      const until = Date.now() + 2500;
+      while (Date.now() < until) {
+        const results = await Promise.allSettled([
+          extension.read("dir/file"),
+          extension.read("file"),
+          extension.write("dir/new", "x"),
+          extension.call(
+            "writeFile",
+            { path: "file", flags: { write: true, append: true }, mode: 0o666, flush: false },
+            bytesOf("own"),
+          ),
+          extension.call("mkdir", { path: "dir/made", recursive: true, mode: 0o777 }),
+          extension.call("rename", { path: "dir/new", dest: "dir/newer" }),
+          extension.call("copyFile", { path: "dir/file", dest: "copy", exclusive: false }),
+          extension.call("rm", { path: "dir/newer", recursive: true, force: true }),
+          extension
+            .call("link", { path: "dir/file", dest: "hard" })
+            .then(() => extension.call("unlink", { path: "hard" })),
+          extension.call("chmod", { path: "dir/file", mode: 0o640 }),
+        ]);
+        for (const [index, result] of results.entries()) {
+          if (result.status === "rejected") {
+            if (result.reason.code === "EACCES") counts.refused++;
+            assert.match(String(result.reason.code), /^E[A-Z]+$/, String(result.reason?.stack));
+          } else if (index < 2) {
+            counts.own++;
+            assert.match(result.value as string, /^(own)*$/);
+          }
+        }
+      }
+      assert.deepEqual(fs.readdirSync(secret), ["file"]);
+      assert.equal(fs.readFileSync(join(secret, "file"), "utf8"), "secret");
+      assert.equal(fs.statSync(join(secret, "file")).mode & 0o777, 0o644);
+      assert.equal(fs.statSync(join(secret, "file")).nlink, 1);
+      if (fs.existsSync(join(work, "copy"))) {
+        assert.match(fs.readFileSync(join(work, "copy"), "utf8"), /^(own)*$/);
+      }
+      assert.ok(counts.own > 0 && counts.refused > 0, JSON.stringify(counts));
+    } finally {
+      swapper.stdin.end();
+      await exited;
+    }
+  });
+});
