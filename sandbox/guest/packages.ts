@@ -4,11 +4,41 @@
  * `module.exports`, and `require`s the others by these names. A build puts them into the executable; from source they
  * are made on first use.
  */
-export const GUEST_SOURCES: Readonly<Record<string, { entry: string }>> = {
+export const GUEST_SOURCES: Readonly<Record<string, SourceEntry>> = {
   api: { entry: "sandbox/guest/api/index.ts" },
   typebox: { entry: "typebox" },
   "@sinclair/typebox": { entry: "@sinclair/typebox" },
+  buffer: { entry: "sandbox/guest/node/buffer.ts" },
+  events: { entry: "sandbox/guest/node/events.ts" },
+  path: { entry: "sandbox/guest/node/path.ts" },
+  "path/posix": { entry: "sandbox/guest/node/path_posix.ts" },
+  "path/win32": { entry: "sandbox/guest/node/path_win32.ts" },
+  querystring: { entry: "sandbox/guest/node/querystring.ts" },
+  stream: {
+    entry: "sandbox/guest/node/stream.ts",
+    instead: {
+      "process/": "sandbox/guest/node/stream_process.ts",
+      "abort-controller": "sandbox/guest/node/stream_abort.ts",
+      "string_decoder/": "string_decoder",
+    },
+  },
+  "stream/promises": { entry: "sandbox/guest/node/stream_promises.ts" },
+  string_decoder: { entry: "sandbox/guest/node/string_decoder.ts" },
+  url: { entry: "sandbox/guest/node/url.ts" },
+  util: { entry: "sandbox/guest/node/util.ts" },
+  "util/types": { entry: "sandbox/guest/node/util_types.ts" },
+  "internal/inspect": { entry: "sandbox/guest/node/inspect.ts" },
+  punycode: { entry: "sandbox/guest/node/punycode.ts" },
+  "web:fetch": { entry: "sandbox/guest/web/fetch.ts" },
+  "web:streams": { entry: "sandbox/guest/web/streams.ts" },
 };
+
+export interface SourceEntry {
+  /** A file of ours, or a package. */
+  entry: string;
+  /** What its packages import by these names is another of the sources, or a file of ours. */
+  instead?: Readonly<Record<string, string>>;
+}
 
 /** One of these, built. */
 export interface GuestSource {
