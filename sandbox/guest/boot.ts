@@ -17,6 +17,7 @@ import {
   InitialMath,
   natives,
   onMessage,
+  NativeError,
   onStrayRejection,
   post,
   queueTask,
@@ -24,6 +25,7 @@ import {
   removeGlobals,
   subtle,
   timers,
+  strayErrors,
   WebAssembly,
 } from "./primordials.ts";
 import "ses";
@@ -44,6 +46,9 @@ const hardenAll = harden;
 const CompartmentClass = Compartment;
 removeGlobals();
 for (const name of ADDED_LATER) Reflect.deleteProperty(globalThis, name);
+// Nothing that leads to the engine's `Error` may be left, and if there is, nobody can change what it does.
+for (const Class of strayErrors) Reflect.setPrototypeOf(Class, Error.prototype.constructor);
+hardenAll(NativeError);
 
 // A promise that an extension forgot ends nothing; what a policy owes an answer for is denied by the host's clock.
 onStrayRejection((reason) =>

@@ -127,12 +127,44 @@ const LANGUAGE: ReadonlySet<PropertyKey> = new Set([
   "encodeURIComponent",
   "escape",
   "unescape",
+/** The engine's own: what it gives to its `prepareStackTrace` lets one look into the trusted code's frames. */
+export const NativeError = Error;
+
+/**
+ * Classes of errors that code gets without naming them (`using`, WebAssembly) and that SES leaves below the engine's `Error`:
+ * a guest got there. Boot puts them below the guest's own.
+ */
+export const strayErrors = [
+  scope.SuppressedError,
+  ...["CompileError", "LinkError", "RuntimeError"].map(
+    (name) => (WebAssembly as typeof scope | undefined)?.[name],
+  ),
+].filter((one) => typeof one === "function") as object[];
+
+/** The prototype of what `run` throws: the runtime has one of its own for each code of its errors. */
+function prototypeOfError(run: () => unknown): object | undefined {
+  try {
+    run();
+  } catch (error) {
+    return Object.getPrototypeOf(error) as object;
+  }
+  return undefined;
+}
+
   "Object",
   "Function",
   "Boolean",
   "Symbol",
   "Error",
   "AggregateError",
+  ...strayErrors,
+  ...[
+    () => (natives.URL as () => void)(),
+    () => apply(URL.prototype.toJSON, {}, []),
+    () => new URLSearchParams([1] as unknown as string[][]),
+    () => new TextDecoder("none"),
+    () => new TextDecoder("utf-8", { fatal: true }).decode(new Bytes([255])),
+  ].map(prototypeOfError),
   "EvalError",
   "RangeError",
   "ReferenceError",
