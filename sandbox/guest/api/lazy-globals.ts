@@ -10,6 +10,24 @@ const GLOBALS: Readonly<Record<string, readonly string[]>> = {
   crypto: ["crypto=webcrypto"],
   perf_hooks: ["performance"],
   process: ["process=default"],
+  "web:fetch": ["fetch", "Headers", "Request", "Response", "FormData", "Blob", "File"],
+  "web:streams": [
+    "ByteLengthQueuingStrategy",
+    "CountQueuingStrategy",
+    "ReadableByteStreamController",
+    "ReadableStream",
+    "ReadableStreamBYOBReader",
+    "ReadableStreamBYOBRequest",
+    "ReadableStreamDefaultController",
+    "ReadableStreamDefaultReader",
+    "TextDecoderStream",
+    "TextEncoderStream",
+    "TransformStream",
+    "TransformStreamDefaultController",
+    "WritableStream",
+    "WritableStreamDefaultController",
+    "WritableStreamDefaultWriter",
+  ],
 };
 
 /** `own` gives the exports of one of our modules. */
