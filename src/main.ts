@@ -1,11 +1,15 @@
 /** The entry: parse, dispatch. Each command's code is loaded only if it is the one to run. */
 import { leaveStartFolder } from "./base/start-folder.ts";
-import { type Invocation, parseArguments } from "./cli/args.ts";
+import type { Invocation } from "./cli/args.ts";
+import { HOST_ARGUMENT } from "./platform/host-argument.ts";
 import { beginStartUp, endStartUp } from "./platform/start-up.ts";
 
 beginStartUp();
+// The extension host is this program, too: nothing of the rest is loaded into it.
+if (process.argv[2] === HOST_ARGUMENT) await (await import("./platform/bun-host.ts")).runHost();
 setTimeout(endStartUp, 2000).unref();
 leaveStartFolder();
+const { parseArguments } = await import("./cli/args.ts");
 process.exitCode = await main(parseArguments(process.argv.slice(2)));
 
 async function main(invocation: Invocation): Promise<number> {

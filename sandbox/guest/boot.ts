@@ -12,20 +12,22 @@ import {
   ADDED_LATER,
   answerReader,
   copyBytes,
+  credit,
+  heapBytes,
   hidden,
   InitialDate,
   InitialMath,
+  NativeError,
   natives,
   onMessage,
-  NativeError,
   onStrayRejection,
   post,
   queueTask,
   randomBytes,
   removeGlobals,
+  strayErrors,
   subtle,
   timers,
-  strayErrors,
   WebAssembly,
 } from "./primordials.ts";
 import "ses";
@@ -44,11 +46,11 @@ lockdown({
 const { parse, stringify } = JSON;
 const hardenAll = harden;
 const CompartmentClass = Compartment;
-removeGlobals();
-for (const name of ADDED_LATER) Reflect.deleteProperty(globalThis, name);
 // Nothing that leads to the engine's `Error` may be left, and if there is, nobody can change what it does.
 for (const Class of strayErrors) Reflect.setPrototypeOf(Class, Error.prototype.constructor);
 hardenAll(NativeError);
+removeGlobals();
+for (const name of ADDED_LATER) Reflect.deleteProperty(globalThis, name);
 
 // A promise that an extension forgot ends nothing; what a policy owes an answer for is denied by the host's clock.
 onStrayRejection((reason) =>
@@ -64,6 +66,8 @@ let deliver: ((frame: unknown) => void) | undefined;
 /** System calls that wait for their answer, by number. */
 const waiting = new Map<number, (reply: CallReturn) => void>();
 let nextCall = 1;
+/** Waits until the host takes another message of that length. */
+let admit: (length: number) => void = () => {};
 
 let isBooted = false;
 onMessage((data) => {
@@ -76,10 +80,11 @@ onMessage((data) => {
 
 function receive(message: HostMessage): void {
   if (typeof message === "string") return guarded(() => deliver?.(parse(message)));
-  const [, id, reply] = message;
+  const id = message[1];
+  if (message[0] === "ping") return post(["pong", id, heapBytes(true)]);
   const resolve = waiting.get(id);
   waiting.delete(id);
-  resolve?.(reply);
+  resolve?.(message[2]);
 }
 
 function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: unknown) => void {
@@ -92,7 +97,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
     return source;
   };
   const compartment = new CompartmentClass({
-    globals: endowments(message.about.wasm),
+    globals: endowments(message.about.wasm, message.maxTimers),
     transforms: [transform],
     __options__: true,
   } as unknown as Record<string, unknown>);
@@ -100,11 +105,13 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
   for (const name of ["Compartment", "ModuleSource", "lockdown", "harden"]) {
     Reflect.deleteProperty(compartment.globalThis, name);
   }
+  if (shared) admit = credit(shared);
   const wait = shared && answerReader(shared, () => post(["more"]));
   const callSync = (operation: string, args: string, bytes?: Uint8Array): CallReturn => {
     checkCall(operation, args, maxFrameChars);
     const copy = copyBytes(bytes);
     if (!wait) throw new TypeError("synchronous calls are not possible here");
+    admit(args.length + (copy?.length ?? 0));
     return wait(() => post(["call", 0, operation, args, copy]));
   };
   /** One of our own texts; the host is asked for those that it did not send. */
@@ -120,7 +127,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
   const host: GuestHost = hardenAll({
     send: (text: string) => sendText(text, maxFrameChars),
     fail: (text: string) => {
-      if (typeof text === "string") post(["fatal", text.slice(0, 4000)]);
+      if (typeof text === "string") fatal(text.slice(0, 4000));
     },
     evaluateBundle: () => compartment.evaluate(bundle),
     evaluateSource: (name: string) => {
@@ -131,6 +138,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
       checkCall(operation, args, maxFrameChars);
       const copy = copyBytes(bytes);
       const id = nextCall++;
+      admit(args.length + (copy?.length ?? 0));
       return new Promise<CallReturn>((resolve) => {
         waiting.set(id, resolve);
         post(["call", id, operation, args, copy]);
@@ -146,6 +154,8 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
     hardenAll(() => undefined),
     api,
   );
+  // What it has from here on is the extension's.
+  post(["pong", 0, heapBytes(false)]);
   const { env, ...about } = message.about;
   return api.exports.start(host, hardenAll({ ...about, env: { ...env } })) as (frame: unknown) => void;
 }
@@ -165,7 +175,14 @@ function sendText(text: string, maxFrameChars: number): void {
   if (typeof text !== "string") throw new TypeError("a frame is sent as text");
   if (text.length > maxFrameChars)
     throw new RangeError(`a frame may have at most ${maxFrameChars} characters`);
+  admit(text.length);
   post(["frame", text]);
+}
+
+/** It goes no further. */
+function fatal(text: string): void {
+  admit(text.length);
+  post(["fatal", text]);
 }
 
 /** Runs guest code from the worker's event loop: what it throws is reported and ends nothing. */
@@ -179,14 +196,15 @@ function guarded(run: () => void): void {
     } catch {
       // Its toString threw, too.
     }
+    admit(text.length);
     post(["log", text]);
   }
 }
 
 /** The globals beyond the language, each reviewed in sandbox/README.md. `Math` and `Date` are those with `random` and `now`. */
-function endowments(withWasm: boolean): Record<string, unknown> {
+function endowments(withWasm: boolean, maxTimers: number): Record<string, unknown> {
   for (const object of hidden) hardenAll(object);
-  const given = { ...natives, ...timerFunctions(), Math: InitialMath, Date: InitialDate };
+  const given = { ...natives, ...timerFunctions(maxTimers), Math: InitialMath, Date: InitialDate };
   return hardenAll(withWasm && WebAssembly ? { ...given, WebAssembly } : given);
 }
 
@@ -194,12 +212,19 @@ function endowments(withWasm: boolean): Record<string, unknown> {
  * Timers with numbers as handles (the runtime's own are host objects) and functions only (a string would be evaluated in this
  * realm).
  */
-function timerFunctions(): Record<string, unknown> {
+function timerFunctions(maxTimers: number): Record<string, unknown> {
   const running = new Map<number, unknown>();
   let next = 1;
   const checked = (run: unknown): ((...args: unknown[]) => void) => {
     if (typeof run !== "function") throw new TypeError("a timer needs a function");
     return run as (...args: unknown[]) => void;
+  };
+  const counted = (run: unknown): ((...args: unknown[]) => void) => {
+    if (running.size >= maxTimers) {
+      fatal(`had more than ${maxTimers} timers (extensionHost.maxTimers)`);
+      throw new RangeError(`at most ${maxTimers} timers`);
+    }
+    return checked(run);
   };
   const delay = (ms: unknown): number => (typeof ms === "number" && ms > 0 ? ms : 0);
   const clear = (handle: unknown): void => {
@@ -209,7 +234,7 @@ function timerFunctions(): Record<string, unknown> {
   };
   return {
     setTimeout: (run: unknown, ms?: unknown, ...args: unknown[]): number => {
-      const call = checked(run);
+      const call = counted(run);
       const handle = next++;
       const fire = () => {
         running.delete(handle);
@@ -219,7 +244,7 @@ function timerFunctions(): Record<string, unknown> {
       return handle;
     },
     setInterval: (run: unknown, ms?: unknown, ...args: unknown[]): number => {
-      const call = checked(run);
+      const call = counted(run);
       const handle = next++;
       running.set(
         handle,
@@ -228,7 +253,7 @@ function timerFunctions(): Record<string, unknown> {
       return handle;
     },
     setImmediate: (run: unknown, ...args: unknown[]): number => {
-      const call = checked(run);
+      const call = counted(run);
       const handle = next++;
       const fire = () => {
         running.delete(handle);

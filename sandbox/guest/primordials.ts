@@ -9,7 +9,7 @@
 import { beginStartUp } from "../../src/platform/start-up.ts";
 
 // Evaluated before the globals go, since this module needs it.
-export { answerReader, copyBytes } from "./sync-call.ts";
+export { answerReader, copyBytes, credit } from "./sync-call.ts";
 
 beginStartUp();
 
@@ -19,23 +19,49 @@ const bound = <T>(name: string): T => (scope[name] as { bind(self: unknown): unk
 
 export const post = bound<(message: unknown) => void>("postMessage");
 const addListener = bound<(type: string, listener: (event: Event) => void) => void>("addEventListener");
-const dataOf = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data")?.get as () => unknown;
+/** A getter in Bun; Deno's events have data as a property of their own. */
+const dataOf = Object.getOwnPropertyDescriptor(MessageEvent.prototype, "data")?.get;
 const { apply } = Reflect;
 
 /** Calls `listener` with what the host posts. An event that was made in this worker is not the host's. */
 export const onMessage = (listener: (data: unknown) => void): void => {
   addListener("message", (event) => {
-    if (event.isTrusted === true) listener(apply(dataOf, event, []));
+    if (event.isTrusted !== true) return;
+    listener(dataOf ? apply(dataOf, event, []) : (event as MessageEvent).data);
   });
 };
+
+interface Memory {
+  heapUsed: number;
+  external: number;
+}
+const memoryUsage = ((scope.Deno ?? scope.process) as { memoryUsage?: () => Memory } | undefined)
+  ?.memoryUsage;
+const bun = scope.Bun as { gc?: (wait: boolean) => void } | undefined;
+const collect = bun ? bun.gc : (scope.gc as ((wait: boolean) => void) | undefined);
+const isBun = bun !== undefined;
+
+/** What this worker's heap has in bytes, buffers and strings included. @param afterAll collect first what can go */
+export function heapBytes(afterAll: boolean): number {
+  if (afterAll) collect?.(true);
+  if (!memoryUsage) return 0;
+  const { heapUsed, external } = memoryUsage();
+  return isBun ? heapUsed : heapUsed + external;
+}
 
 const listenForRejection = (
   scope.process as { on(event: string, listener: unknown): void } | undefined
 )?.on.bind(scope.process);
 
-/** Bun reports a rejection that nobody handled here, and ends the worker if nobody listens. */
+const isDeno = scope.Deno !== undefined;
+
+/** A rejection that nobody handled ends the worker if nobody listens. */
 export const onStrayRejection = (listener: (reason: unknown) => void): void => {
-  listenForRejection?.("unhandledRejection", listener);
+  if (!isDeno) return listenForRejection?.("unhandledRejection", listener);
+  addListener("unhandledrejection", (event) => {
+    event.preventDefault();
+    listener((event as PromiseRejectionEvent).reason);
+  });
 };
 export const timers = {
   setTimeout: bound<(run: () => void, ms: number) => unknown>("setTimeout"),
@@ -44,6 +70,8 @@ export const timers = {
   clearInterval: bound<(timer: unknown) => void>("clearInterval"),
 };
 export const queueTask = bound<(run: () => void) => void>("queueMicrotask");
+// At its first use Deno looks for the engine's own function below its own on the global, where there soon is none.
+queueTask(() => {});
 export const InitialDate = Date;
 export const InitialMath = Math;
 
@@ -102,31 +130,6 @@ for (const name of ["createObjectURL", "revokeObjectURL"]) {
   Reflect.deleteProperty(natives.URL as object, name);
 }
 
-/** What natives hand out although nobody named it: hardened with them. */
-export const hidden: unknown[] = [
-  scope.DOMException,
-  Object.getPrototypeOf(new URLSearchParams("a=b").entries()),
-  subtle,
-  scope.CryptoKey,
-];
-
-/** Globals of the language itself: SES decides about these. Every other one goes. */
-const LANGUAGE: ReadonlySet<PropertyKey> = new Set([
-  "globalThis",
-  "Infinity",
-  "NaN",
-  "undefined",
-  "eval",
-  "isFinite",
-  "isNaN",
-  "parseFloat",
-  "parseInt",
-  "decodeURI",
-  "decodeURIComponent",
-  "encodeURI",
-  "encodeURIComponent",
-  "escape",
-  "unescape",
 /** The engine's own: what it gives to its `prepareStackTrace` lets one look into the trusted code's frames. */
 export const NativeError = Error;
 
@@ -151,12 +154,12 @@ function prototypeOfError(run: () => unknown): object | undefined {
   return undefined;
 }
 
-  "Object",
-  "Function",
-  "Boolean",
-  "Symbol",
-  "Error",
-  "AggregateError",
+/** What natives hand out although nobody named it: hardened with them. */
+export const hidden: unknown[] = [
+  scope.DOMException,
+  Object.getPrototypeOf(new URLSearchParams("a=b").entries()),
+  subtle,
+  scope.CryptoKey,
   ...strayErrors,
   ...[
     () => (natives.URL as () => void)(),
@@ -165,6 +168,31 @@ function prototypeOfError(run: () => unknown): object | undefined {
     () => new TextDecoder("none"),
     () => new TextDecoder("utf-8", { fatal: true }).decode(new Bytes([255])),
   ].map(prototypeOfError),
+];
+
+/** Globals of the language itself: SES decides about these. Every other one goes. */
+const LANGUAGE: ReadonlySet<PropertyKey> = new Set([
+  "globalThis",
+  "Infinity",
+  "NaN",
+  "undefined",
+  "eval",
+  "isFinite",
+  "isNaN",
+  "parseFloat",
+  "parseInt",
+  "decodeURI",
+  "decodeURIComponent",
+  "encodeURI",
+  "encodeURIComponent",
+  "escape",
+  "unescape",
+  "Object",
+  "Function",
+  "Boolean",
+  "Symbol",
+  "Error",
+  "AggregateError",
   "EvalError",
   "RangeError",
   "ReferenceError",
@@ -213,10 +241,15 @@ function prototypeOfError(run: () => unknown): object | undefined {
 
 export function removeGlobals(): void {
   emptyObject(scope.Bun);
-  emptyObject(scope.Deno);
   for (const key of Reflect.ownKeys(globalThis)) {
-    if (!LANGUAGE.has(key) && !ADDED_LATER.has(key)) Reflect.deleteProperty(globalThis, key);
+    if (!LANGUAGE.has(key) && !ADDED_LATER.has(key) && !isInternal(key))
+      Reflect.deleteProperty(globalThis, key);
   }
+}
+
+/** Deno keeps the listeners of the global, and what it knows it by, under symbols that it made itself. */
+function isInternal(key: PropertyKey): boolean {
+  return isDeno && typeof key === "symbol";
 }
 
 /** SES and its shims put these there; boot removes them once the compartment is made. */

@@ -29,6 +29,8 @@ export interface BootMessage {
   /** The extension: a script whose value is an async function of `BundleLinks`. */
   bundle: string;
   maxFrameChars: number;
+  /** How many timers it may have at once. */
+  maxTimers: number;
   about: About;
 }
 
@@ -65,10 +67,15 @@ export interface GuestHost {
  */
 export type GuestMessage =
   | readonly ["frame" | "fatal" | "log", string]
-  | readonly ["call", number, string, string, Uint8Array | undefined];
+  | readonly ["call", number, string, string, Uint8Array | undefined]
+  /** The answer to a `ping`, and, with number 0, before the extension is evaluated: bytes of the heap. */
+  | readonly ["pong", number, number];
 
-/** A message to a worker that has booted: a frame as JSON text, or what a system call gave. */
-export type HostMessage = string | readonly ["return", number, CallReturn];
+/**
+ * A message to a worker that has booted: a frame as JSON text, what a system call gave, or a question for the size of its heap,
+ * once what can go of it is gone (sandbox/host/memory.ts).
+ */
+export type HostMessage = string | readonly ["return", number, CallReturn] | readonly ["ping", number];
 
 /** The parameter `__xdev` of a bundle. */
 export interface BundleLinks {

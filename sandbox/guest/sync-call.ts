@@ -4,7 +4,7 @@
  */
 import type { CallReturn } from "./protocol.ts";
 
-const { wait, store } = Atomics;
+const { wait, store, load } = Atomics;
 const Int32 = Int32Array;
 const Bytes = Uint8Array;
 const { apply } = Reflect;
@@ -14,7 +14,7 @@ const typedArray = Object.getPrototypeOf(Uint8Array.prototype) as object;
 const { set, subarray } = typedArray as Record<"set" | "subarray", (...args: unknown[]) => unknown>;
 const lengthOf = Object.getOwnPropertyDescriptor(typedArray, "length")?.get as () => number;
 
-const HEADER_BYTES = 20;
+const HEADER_BYTES = 28;
 
 /** A copy of bytes that the guest gave. Throws a TypeError for anything but a typed array of bytes. */
 export function copyBytes(bytes: unknown): Uint8Array | undefined {
@@ -53,5 +53,31 @@ export function answerReader(shared: SharedArrayBuffer, more: () => void): (ask:
     const bytes = new Bytes(bytesLength);
     apply(set, bytes, [apply(subarray, all, [textLength, total])]);
     return { text, bytes };
+  };
+}
+
+/** Messages, and KiB, that may be on their way to the host; a longer one goes alone. */
+const OPEN_MESSAGES = 64;
+const OPEN_KIB = 4096;
+
+/**
+ * Gives what is to be called before each message with its length: it waits until the host has dealt with enough of those
+ * before. A guest that sends in a loop then fills no memory but its own, and the host's loop has its turn.
+ */
+export function credit(shared: SharedArrayBuffer): (length: number) => void {
+  const header = new Int32(shared, 0, HEADER_BYTES / 4);
+  let sent = 0;
+  let sentKib = 0;
+  return (length) => {
+    const kib = length >>> 10;
+    for (;;) {
+      const handled = load(header, 5);
+      const open = (sent - handled) | 0;
+      const openKib = (sentKib - load(header, 6)) | 0;
+      if (open <= 0 || (open < OPEN_MESSAGES && openKib + kib <= OPEN_KIB)) break;
+      wait(header, 5, handled);
+    }
+    sent = (sent + 1) | 0;
+    sentKib = (sentKib + kib) | 0;
   };
 }

@@ -11,10 +11,12 @@ export const KILL_GRACE_MS = 200;
 /**
  * Gives the one function that starts programs: in a process group of its own, with piped standard streams. End each with
  * `killGroup`; a group still alive when this program exits is killed then.
+ *
+ * @param own what starts them, where the platform's usual way will not do
  */
-export async function programStarter(): Promise<StartProgram> {
+export async function programStarter(own?: StartProgram): Promise<StartProgram> {
   const { loadPlatform } = await import("../platform/index.ts");
-  const start = await (await loadPlatform()).startProgram();
+  const start = own ?? (await (await loadPlatform()).startProgram());
   return (file, args, options) => {
     const program = start(file, args, options);
     if (program.pid !== undefined) keepAccount(program.pid);

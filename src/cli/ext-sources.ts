@@ -20,9 +20,13 @@ export async function extensionSources(
 ): Promise<ExtensionSource[]> {
   const [found, brought, named] = await Promise.all([
     options.discover ? discoverExtensions(dataDir) : [],
-    options.discover && workspace ? discoverFolder(join(workspace.folder, "extensions")) : [],
+    options.discover && workspace ? discoverProject(join(workspace.folder, "extensions")) : [],
     Promise.all(options.extensions.map((path) => identifyExtensions(resolvePath(path, cwd)))),
   ]);
   const seen = new Set<string>();
   return [...found, ...brought, ...named.flat()].filter(({ path }) => !seen.has(path) && seen.add(path));
+}
+
+async function discoverProject(folder: string): Promise<ExtensionSource[]> {
+  return (await discoverFolder(folder)).map((source) => ({ ...source, origin: "project" }));
 }

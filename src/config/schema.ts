@@ -4,6 +4,8 @@ import { hooksSettingSchema } from "../hooks/schema.ts";
 
 const milliseconds = z.number().int().min(1).max(86_400_000);
 
+const count = z.number().int().min(1).max(1_000_000_000);
+
 const limits = {
   handshakeTimeoutMs: milliseconds.describe("from the start of an extension to its capabilities"),
   eventTimeoutMs: milliseconds.describe("one answer of an extension; a later one is too late and ends it"),
@@ -14,6 +16,24 @@ const limits = {
       "what follows an extension's death: it is left out, started again, or every later call is denied",
     ),
   maxFrameBytes: z.number().int().min(1024).max(1_073_741_824).describe("the longest frame of an extension"),
+  isolation: z
+    .enum(["auto", "worker", "host"])
+    .describe(
+      "where a module runs: in a worker of the agent's process, or in an extension host, a process without rights",
+    ),
+  maxHeapBytes: z
+    .number()
+    .int()
+    .min(8 * 1024 * 1024)
+    .max(64 * 1024 ** 3)
+    .describe("memory that a module may use over that at its start"),
+  maxFramesPerSecond: count.describe(
+    "frames that an extension may send without being asked; twice as many at once",
+  ),
+  maxLogBytesPerSecond: count.describe("what an extension may write to its log; twice as much at once"),
+  maxTimers: count.describe("timers that a module may have at a time"),
+  maxPendingCalls: count.describe("system calls of a module that may be under way at a time"),
+  maxOpenFiles: count.describe("files, programs and connections, each, that a module may have open"),
 };
 
 export const settingsSchema = z.strictObject({
@@ -24,6 +44,13 @@ export const settingsSchema = z.strictObject({
       toolTimeoutMs: limits.toolTimeoutMs.default(600_000),
       maxFrameBytes: limits.maxFrameBytes.default(8 * 1024 * 1024),
       onDeath: limits.onDeath.default("prune"),
+      isolation: limits.isolation.default("auto"),
+      maxHeapBytes: limits.maxHeapBytes.default(64 * 1024 * 1024),
+      maxFramesPerSecond: limits.maxFramesPerSecond.default(1000),
+      maxLogBytesPerSecond: limits.maxLogBytesPerSecond.default(1024 * 1024),
+      maxTimers: limits.maxTimers.default(1000),
+      maxPendingCalls: limits.maxPendingCalls.default(256),
+      maxOpenFiles: limits.maxOpenFiles.default(256),
       allowProviders: z
         .array(z.string())
         .default([])

@@ -19,6 +19,8 @@ export interface ChannelEnd {
   reason: string;
   exitCode?: number;
   signal?: string;
+  /** True: it is no fault of the extension's, which is to be started again whatever the user has set. False: never by itself. */
+  restart?: boolean;
 }
 
 export interface Channel {

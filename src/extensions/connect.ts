@@ -2,22 +2,27 @@
 import type { Cache } from "../base/cache.ts";
 import type { Channel } from "./channel.ts";
 import type { ExtensionIdentity } from "./extension.ts";
+import type { Guests } from "./guests.ts";
 import type { WorkerChannelOptions } from "./worker.ts";
 
 export interface ConnectOptions {
   env: Record<string, string | undefined>;
   cache: Cache;
   maxFrameBytes: number;
+  maxTimers: number;
+  maxHeapBytes: number;
+  /** Where modules run. */
+  guests: Guests;
   /** What a module may do. */
   authority?: WorkerChannelOptions["authority"];
 }
 
 /** Makes a new channel, not yet open. Loads the code of its transport and no other. */
 export async function connect(
-  { kind, path, name }: ExtensionIdentity,
+  { kind, path, name, level }: ExtensionIdentity,
   options: ConnectOptions,
 ): Promise<Channel> {
-  const { env, cache, maxFrameBytes, authority } = options;
+  const { env, cache, maxFrameBytes, maxTimers, maxHeapBytes, authority, guests } = options;
   if (kind === "process") {
     const [{ processChannel }, { programStarter }] = await Promise.all([
       import("./process.ts"),
@@ -30,5 +35,14 @@ export async function connect(
     import("../platform/index.ts"),
   ]);
   const platform = await loadPlatform();
-  return workerChannel({ name, path, maxFrameBytes, cache, platform, ...(authority ? { authority } : {}) });
+  const startGuest = () => guests.start(name, level === "host" ? "host" : "worker", { maxHeapBytes });
+  return workerChannel({
+    name,
+    path,
+    maxFrameBytes,
+    maxTimers,
+    cache,
+    platform: { ...platform, startGuest },
+    ...(authority ? { authority } : {}),
+  });
 }

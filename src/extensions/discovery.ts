@@ -15,6 +15,8 @@ export interface ExtensionSource {
   /** Canonical path of the executable, or of the module that is bundled. */
   path: string;
   kind: "process" | "worker";
+  /** Who brought it: `project` for what a trusted workspace has, else the user. */
+  origin?: "user" | "project";
 }
 
 const MODULE_SUFFIXES = new Set([".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"]);

@@ -19,6 +19,7 @@ import {
   parseInbound,
   type ResponseFrame,
 } from "./frame.ts";
+import { Rate } from "./rate.ts";
 import { type RequestOptions, Requests } from "./requests.ts";
 import { Statistics } from "./statistics.ts";
 
@@ -36,6 +37,9 @@ export interface ExtensionLimits {
   /** One tool or command run, ms. */
   toolTimeoutMs: number;
   maxFrameBytes: number;
+  /** Frames that it sends of its own accord, bytes of its log: each in a second (rate.ts). */
+  maxFramesPerSecond: number;
+  maxLogBytesPerSecond: number;
   onDeath: DeathPolicy;
   /** The user wants no tool to run without it, also if it never loads. */
   required: boolean;
@@ -45,7 +49,11 @@ export interface ExtensionIdentity {
   name: string;
   path: string;
   kind: "process" | "worker";
+  /** Where it runs (design.md); its kind by default. */
+  level?: IsolationLevel;
 }
+
+export type IsolationLevel = "process" | "worker" | "host";
 
 /** What the host does with what an extension sends besides answers, and with its fate. */
 export interface ExtensionHandlers {
@@ -72,6 +80,7 @@ export class Extension {
   readonly name: string;
   readonly path: string;
   readonly kind: "process" | "worker";
+  readonly level: IsolationLevel;
   readonly limits: ExtensionLimits;
   readonly statistics = new Statistics();
   state: ExtensionState = "starting";
@@ -86,7 +95,7 @@ export class Extension {
   /** A policy died between two calls: the next call is denied once, and told why (wire-notes.md, "Death"). */
   owesDenial = false;
 
-  readonly #connect: () => Promise<Channel>;
+  readonly #connect: (anew: boolean) => Promise<Channel>;
   readonly #handlers: ExtensionHandlers;
   readonly #version: string;
   readonly #requests: Requests;
@@ -96,6 +105,8 @@ export class Extension {
   #features: ReadonlySet<string> = new Set();
   /** Whether it has ever claimed `tool_call`: a policy stays one. */
   #isPolicy = false;
+  #frames = new Rate(1);
+  #logBytes = new Rate(1);
   #restarts: number[] = [];
   #restarting: Promise<void> | undefined;
   #restartTimer: ReturnType<typeof setTimeout> | undefined;
@@ -103,10 +114,10 @@ export class Extension {
   /** How many questions to the user are open. */
   #holds = 0;
 
-  /** @param connect makes a new channel, not yet open; called once for every start */
+  /** @param connect makes a new channel, not yet open; called once for every start, `anew` if the user asked for it */
   constructor(
     identity: ExtensionIdentity,
-    connect: () => Promise<Channel>,
+    connect: (anew: boolean) => Promise<Channel>,
     limits: ExtensionLimits,
     handlers: ExtensionHandlers,
     version: string,
@@ -114,6 +125,7 @@ export class Extension {
     this.name = identity.name;
     this.path = identity.path;
     this.kind = identity.kind;
+    this.level = identity.level ?? identity.kind;
     this.limits = limits;
     this.#connect = connect;
     this.#handlers = handlers;
@@ -174,7 +186,7 @@ export class Extension {
     this.reason = "is being restarted";
     await old?.kill();
     const ready = Promise.withResolvers<void>();
-    await this.#open(ready.resolve);
+    await this.#open(ready.resolve, true);
     await ready.promise;
   }
 
@@ -228,15 +240,17 @@ export class Extension {
     );
   }
 
-  async #open(done: () => void): Promise<void> {
+  async #open(done: () => void, anew = false): Promise<void> {
     if (!this.#isAlive()) return done();
     this.#finishHandshake();
     this.#holds = 0;
+    this.#frames = new Rate(this.limits.maxFramesPerSecond);
+    this.#logBytes = new Rate(this.limits.maxLogBytesPerSecond);
     const handshake: Handshake = { timer: undefined, left: this.limits.handshakeTimeoutMs, since: 0, done };
     this.#startHandshakeClock(handshake);
     this.#handshake = handshake;
     try {
-      const channel = await this.#connect();
+      const channel = await this.#connect(anew);
       // It was stopped, has failed, or is being started anew.
       if (this.#handshake !== handshake) return void channel.kill();
       this.#channel = channel;
@@ -254,7 +268,7 @@ export class Extension {
         onClose: (end) =>
           mine(() => {
             this.end = end;
-            this.#die(end.reason);
+            this.#die(end.reason, end.restart);
           }),
       });
       channel.send({
@@ -280,18 +294,31 @@ export class Extension {
       case "capabilities":
         return this.#accept(frame);
       case "response":
-        return this.#requests.answer(frame);
+        if (!this.#requests.answer(frame)) this.#countFrame();
+        return;
       case "action":
+        if (!this.#countFrame()) return;
         return this.#handlers.onAction(this, frame);
       case "log":
+        if (!this.#countFrame()) return;
         return this.#log(frame.level ?? "info", frame.text ?? "");
       case "update":
+        if (!this.#countFrame()) return;
         if (!this.has("update")) return this.#die("sent an update frame without the feature");
         return this.#requests.update(String(frame.id), frame.payload);
       case "call":
+        if (!this.#countFrame()) return;
         if (!this.has("call")) return this.#die("sent a call frame without the feature");
         return void this.#call(frame);
     }
+  }
+
+  /** A frame that nobody asked for; false if that was too many. */
+  #countFrame(): boolean {
+    const { maxFramesPerSecond } = this.limits;
+    if (this.#frames.take(1)) return true;
+    this.#die(`sent more than ${maxFramesPerSecond} frames in a second (extensionHost.maxFramesPerSecond)`);
+    return false;
   }
 
   #accept(frame: Extract<InboundFrame, { type: "capabilities" }>): void {
@@ -328,16 +355,26 @@ export class Extension {
   }
 
   /** Its end, for whatever reason: kill, fail what waits, and what the policy says. */
-  #die(reason: string): void {
+  #die(reason: string, restart?: boolean): void {
     if (!this.#isAlive()) return;
     const before = this.state;
+    const isFirst = before === "starting" && restart === true;
     this.reason = ellipsis(stripControls(reason).replace(/\s+/g, " "), 300);
     void this.#channel?.kill();
     this.#channel = undefined;
     this.readySince = undefined;
     this.state = before === "starting" ? "failed" : "dead";
     const denied = this.#requests.fail(this.#failure(this.reason));
-    if (before !== "starting" && this.limits.onDeath === "restart" && this.#mayRestart()) {
+    if (isFirst && this.#handshake) {
+      // It is no fault of its own that it did not start: whoever waits for it goes on waiting.
+      const { timer, done } = this.#handshake;
+      clearTimeout(timer);
+      this.#handshake = undefined;
+      this.state = "starting";
+      return void this.#open(done);
+    }
+    const wanted = restart ?? (before !== "starting" && this.limits.onDeath === "restart");
+    if (wanted && this.#mayRestart()) {
       this.state = "restarting";
     } else {
       this.owesDenial = before === "ready" && !denied && this.#isPolicy && !this.failOpen;
@@ -378,6 +415,13 @@ export class Extension {
   }
 
   #log(level: string, text: string): void {
+    // What a process writes beside the protocol is dropped when it is too much (log-stream.ts).
+    if (this.kind === "worker" && this.#isAlive() && !this.#logBytes.take(text.length)) {
+      const most = this.limits.maxLogBytesPerSecond;
+      return this.#die(
+        `wrote more than ${most} bytes to its log in a second (extensionHost.maxLogBytesPerSecond)`,
+      );
+    }
     const line = ellipsis(stripControls(text).trimEnd(), 4000);
     this.lastLog.push(line);
     if (this.lastLog.length > LOG_LINES) this.lastLog.shift();

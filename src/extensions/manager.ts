@@ -12,6 +12,7 @@ import { withTimeout } from "../base/time.ts";
 import { VERSION } from "../base/version.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
 import { didYouMean } from "../config/suggest.ts";
+import { loadPlatform } from "../platform/index.ts";
 import { answerCall, type CallServices } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
 import type { Channel } from "./channel.ts";
@@ -24,6 +25,7 @@ import {
   type ExtensionLimits,
 } from "./extension.ts";
 import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName } from "./frame.ts";
+import { Guests, levelOf } from "./guests.ts";
 import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
 import { assignNames, processToolName, workerToolName } from "./names.ts";
 import type { DrawResult } from "./render/lookup.ts";
@@ -136,14 +138,19 @@ export class ExtensionManager {
     };
     const names = assignNames(options.sources.map((source) => source.name));
     const cache = openCache(options.dataDir);
+    const guests = new Guests();
+    const hasModules = options.sources.some(({ kind }) => kind === "worker");
+    const endsLoops = !hasModules || (await loadPlatform()).endsLoops;
     const extensions = options.sources.map((source, index) => {
-      const { path, kind } = source;
+      const { path, kind, origin } = source;
       const { name, duplicate } = names[index]!;
       if (duplicate) host.notice(`two extensions have one name: ${path} is called ${name}`);
       const limits = limitsOf(options.settings, name);
-      const identity = { name, path, kind };
-      const open = async (): Promise<Channel> => {
-        const { maxFrameBytes } = limits;
+      const level = kind === "process" ? kind : levelOf(limits.isolation, origin, endsLoops);
+      const identity = { name, path, kind, level };
+      const open = async (anew: boolean): Promise<Channel> => {
+        if (anew) guests.forgive(name);
+        const { maxFrameBytes, maxTimers, maxHeapBytes } = limits;
         const authority = async (bundle: LoadedBundle): Promise<Authority> => {
           const given = await options.authority!({ ...source, name }, bundle, () => extension.hold());
           rights.set(extension, given.rights);
@@ -153,6 +160,9 @@ export class ExtensionManager {
           env: options.env,
           cache,
           maxFrameBytes,
+          maxTimers,
+          maxHeapBytes,
+          guests,
           ...(options.authority ? { authority } : {}),
         });
         return options.wrapChannel?.(channel, identity) ?? channel;
@@ -328,7 +338,10 @@ const NO_RIGHTS: Rights = {
   has: () => false,
 };
 
-function limitsOf(settings: ExtensionHostSettings, name: string): ExtensionLimits {
+function limitsOf(
+  settings: ExtensionHostSettings,
+  name: string,
+): ExtensionLimits & Pick<ExtensionHostSettings, "isolation" | "maxTimers" | "maxHeapBytes"> {
   const own = Object.hasOwn(settings.overrides, name) ? settings.overrides[name] : undefined;
   const required = own?.required === true || own?.onDeath === "deny";
   const onDeath = own?.onDeath ?? settings.onDeath;

@@ -78,15 +78,16 @@ export class Requests {
     });
   }
 
-  /** An answer has come. One that no one waits for is dropped (wire-notes.md, "Replies"). */
-  answer(frame: ResponseFrame): void {
+  /** An answer has come. One that no one waits for is dropped (wire-notes.md, "Replies"): false. */
+  answer(frame: ResponseFrame): boolean {
     const pending = frame.id == null ? undefined : this.#inFlight.get(String(frame.id));
-    if (!pending) return;
+    if (!pending) return false;
     this.#inFlight.delete(pending.id);
     clearTimeout(pending.timer);
     this.#options.onAnswered(pending.event, pending.options.timeoutMs - this.#left(pending));
     pending.settle?.({ response: frame });
     this.#pump();
+    return true;
   }
 
   update(id: string, payload: unknown): void {

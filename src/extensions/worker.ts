@@ -12,7 +12,7 @@ import { guestSourceName } from "../../sandbox/guest/packages.ts";
 import type { About, CallReturn, GuestMessage } from "../../sandbox/guest/protocol.ts";
 import type { Cache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
-import type { GuestWorker, Platform } from "../platform/index.ts";
+import type { GuestEnd, GuestWorker, Platform } from "../platform/index.ts";
 import type { Channel, ChannelHandlers } from "./channel.ts";
 import type { HostFrame } from "./frame.ts";
 
@@ -21,6 +21,7 @@ export interface WorkerChannelOptions {
   /** Canonical path of the module. */
   path: string;
   maxFrameBytes: number;
+  maxTimers: number;
   cache: Cache;
   platform: Platform;
   /**
@@ -73,10 +74,10 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
       () => {},
     );
   };
-  const close = (reason: string): void => {
+  const close = (reason: string, after?: GuestEnd): void => {
     if (closed) return;
     void end();
-    handlers?.onClose({ reason });
+    handlers?.onClose({ reason, ...after });
   };
 
   const start = async (): Promise<void> => {
@@ -93,6 +94,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
       sources: texts,
       bundle: bundle.source,
       maxFrameChars: options.maxFrameBytes,
+      maxTimers: options.maxTimers,
       about: { ...(authority?.about ?? NOWHERE), name: options.name, path },
     });
     for (const frame of waiting ?? []) guest.post(JSON.stringify(frame));
@@ -103,6 +105,8 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     if (closed || !handlers) return;
     if (!isGuestMessage(message)) return handlers.onProblem("sent a message that is no frame");
     if (message[0] === "call") return void answer(message);
+    // Whoever watches the memory of a guest has taken this already.
+    if (message[0] === "pong") return;
     const [kind, text] = message;
     if (kind === "fatal") return close(text);
     if (kind === "log") return handlers.onLog(text);

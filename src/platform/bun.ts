@@ -1,7 +1,8 @@
+import { fileURLToPath } from "node:url";
 import type { GuestSource } from "../../sandbox/guest/packages.ts";
-import type { BootMessage } from "../../sandbox/guest/protocol.ts";
-import type { GuestWorker, Platform } from "./index.ts";
-import { SyncReply } from "./sync-reply.ts";
+import { carryGuest } from "./guest-carrier.ts";
+import { HOST_ARGUMENT } from "./host-argument.ts";
+import type { Platform } from "./index.ts";
 
 /** Set to true by scripts/build. */
 declare const XDEV_COMPILED: boolean | undefined;
@@ -10,6 +11,13 @@ const compiled = typeof XDEV_COMPILED !== "undefined" && XDEV_COMPILED;
 export const platform: Platform = {
   runtime: "bun",
   compiled,
+  endsLoops: true,
+
+  async hostProgram() {
+    if (compiled) return { file: process.execPath, args: [HOST_ARGUMENT] };
+    const main = fileURLToPath(new URL("../main.ts", import.meta.url));
+    return { file: process.execPath, args: ["--no-env-file", main, HOST_ARGUMENT] };
+  },
 
   async bundle(entry, hooks) {
     const { bundle } = await import("./bun-bundle.ts");
@@ -22,7 +30,16 @@ export const platform: Platform = {
       ? "./sandbox/guest/boot.ts"
       : new URL("../../sandbox/guest/boot.ts", import.meta.url).href;
     // The worker's environment is empty: not even trusted code in it has a use for the user's.
-    return guestWorker(new Worker(entry, { env: {}, name: "xdev-guest" } as WorkerOptions));
+    return carryGuest(new Worker(entry, { env: {}, name: "xdev-guest" } as WorkerOptions));
+  },
+
+  async startBundler() {
+    const entry = compiled
+      ? "./sandbox/bundle/worker.ts"
+      : new URL("../../sandbox/bundle/worker.ts", import.meta.url).href;
+    // It must know the home folder, which is no extension's root, and nothing else.
+    const env = { HOME: process.env.HOME ?? "", USERPROFILE: process.env.USERPROFILE ?? "" };
+    return (await import("./web-worker.ts")).ownWorker(entry, { name: "xdev-bundler", env });
   },
 
   async startProgram() {
@@ -42,47 +59,3 @@ export const platform: Platform = {
 };
 
 const sourceTexts: Record<string, Promise<GuestSource>> = {};
-
-function guestWorker(worker: Worker): GuestWorker {
-  let ended = false;
-  const reply = new SyncReply();
-  return {
-    post: (message) => {
-      if (typeof message === "string") return worker.postMessage(message);
-      if (!Array.isArray(message)) {
-        return worker.postMessage({ ...(message as BootMessage), shared: reply.shared });
-      }
-      if (message[1] === 0) reply.answer(message[2]);
-      else worker.postMessage(message);
-    },
-    onMessage: (listener) => {
-      worker.onmessage = (event: MessageEvent) => {
-        if (ended) return;
-        if (Array.isArray(event.data) && event.data[0] === "more") reply.more();
-        else listener(event.data);
-      };
-    },
-    onExit: (listener) => {
-      const end = (reason: string) => {
-        if (ended) return;
-        ended = true;
-        listener(reason);
-      };
-      worker.onerror = (event) => {
-        event.preventDefault();
-        end(`failed: ${uncaught(event.message)}`);
-        worker.terminate();
-      };
-      worker.addEventListener("close", () => end("ended by itself"));
-    },
-    async terminate() {
-      ended = true;
-      worker.terminate();
-    },
-  };
-}
-
-/** Bun reports an uncaught error with an excerpt of the source before it. */
-function uncaught(report: string): string {
-  return /^\w*Error: .*/m.exec(report)?.[0] ?? report;
-}

@@ -1,5 +1,6 @@
 import type { GuestSource } from "../../sandbox/guest/packages.ts";
 import type { BootMessage, HostMessage } from "../../sandbox/guest/protocol.ts";
+import type { HostProgram } from "../../sandbox/host/client.ts";
 import type { StartProgram } from "./program.ts";
 
 /**
@@ -18,6 +19,12 @@ export interface Platform {
   bundle(entry: string, hooks: BundleHooks): Promise<BundleOutput>;
   /** Starts the guest's boot code in a worker. */
   startGuest(): Promise<GuestWorker>;
+  /** How to start an extension host (sandbox/host): a process that runs guests and has no rights. */
+  hostProgram(): Promise<HostProgram>;
+  /** Whether a worker of this process that loops can be ended. */
+  readonly endsLoops: boolean;
+  /** Starts the bundler's worker (sandbox/bundle/worker.ts): trusted code, off this thread. */
+  startBundler(): Promise<GuestWorker>;
   /** Starts a program in a process group of its own with piped standard streams; see `programStarter` in src/base. */
   startProgram(): Promise<StartProgram>;
   /** The source texts that boot evaluates in a compartment before an extension: see `sandbox/guest/packages.ts`. */
@@ -25,6 +32,13 @@ export interface Platform {
 }
 
 export type BundleLoader = "ts" | "tsx" | "js" | "jsx" | "json";
+
+export interface LoadedFile {
+  contents: string;
+  loader: BundleLoader;
+  /** Names to write for `__dirname` and `__filename` where they are no variables of the file's own. */
+  names?: Record<"__dirname" | "__filename", string>;
+}
 
 export interface BundleHooks {
   /**
@@ -37,7 +51,7 @@ export interface BundleHooks {
     kind: "import" | "require",
   ): Promise<{ path: string } | { external: true }>;
   /** The text of a file that `resolve` gave, and how to read it. Throws to refuse. */
-  load(path: string): Promise<{ contents: string; loader: BundleLoader }>;
+  load(path: string): Promise<LoadedFile>;
 }
 
 export interface BundleOutput {
@@ -51,11 +65,20 @@ export interface BundleOutput {
 export interface GuestWorker {
   /** The first message boots it. A `return` with number 0 answers the synchronous call that it waits in. */
   post(message: BootMessage | HostMessage): void;
-  onMessage(listener: (data: unknown) => void): void;
+  /** The worker sends no more than a certain number of messages that the listener has not dealt with. */
+  onMessage(listener: (data: unknown) => void | Promise<void>): void;
   /** Called once when the worker ends by itself or fails; `reason` is for a person. */
-  onExit(listener: (reason: string) => void): void;
-  /** Ends the worker at once, whatever it is doing. */
+  onExit(listener: (reason: string, end?: GuestEnd) => void): void;
+  /** Ends the worker at once, whatever it is doing. Resolves when it is over, or could not be ended in half a second. */
   terminate(): Promise<void>;
+  /** Resolves when its thread is over, where that can be known. */
+  readonly closed?: Promise<void>;
+}
+
+/** What should follow a guest's end that was not, or not only, its own doing. */
+export interface GuestEnd {
+  /** Whether to start it again, whatever the user has set; false: never again by itself. */
+  restart: boolean;
 }
 
 let loaded: Promise<Platform> | undefined;

@@ -7,8 +7,11 @@ import type { CallReturn } from "../../sandbox/guest/protocol.ts";
 
 /** Bytes of one piece. Most answers fit. */
 const PIECE_BYTES = 64 * 1024;
-/** Int32 numbers in front: state (1 when there is something to read), text bytes, other bytes or -1, 1 for an error, bytes of this piece. */
-const HEADER_BYTES = 20;
+/**
+ * Int32 numbers in front: state (1 when there is something to read), text bytes, other bytes or -1, 1 for an error, bytes of
+ * this piece; messages that the host has dealt with, and KiB of them.
+ */
+const HEADER_BYTES = 28;
 
 export class SyncReply {
   readonly shared = new SharedArrayBuffer(HEADER_BYTES + PIECE_BYTES);
@@ -26,6 +29,13 @@ export class SyncReply {
     this.#header[3] = isError ? 1 : 0;
     this.#rest = bytes ? [text, bytes] : [text];
     this.more();
+  }
+
+  /** The host has dealt with a message of so many characters and bytes: the worker may send another. */
+  handled(length: number): void {
+    Atomics.add(this.#header, 6, length >>> 10);
+    Atomics.add(this.#header, 5, 1);
+    Atomics.notify(this.#header, 5);
   }
 
   /** Puts the next piece there. */

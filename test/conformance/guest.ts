@@ -25,10 +25,15 @@ export function workerOf(path: string, maxFrameBytes: number, start: () => Guest
     compiled: false,
     bundle: refuse,
     startGuest: async () => start(),
+    hostProgram: refuse,
+    endsLoops: true,
+    startBundler: refuse,
     startProgram: refuse,
     guestSource: async () => ({ text: "", requires: [] }),
   };
-  return later(workerChannel({ name: "guest", path, maxFrameBytes, cache: bundleOf(path), platform }));
+  return later(
+    workerChannel({ name: "guest", path, maxFrameBytes, maxTimers: 100, cache: bundleOf(path), platform }),
+  );
 }
 
 /** A cache that has a bundle of the module. */

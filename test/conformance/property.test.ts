@@ -23,6 +23,8 @@ const limits = {
   eventTimeoutMs: 20_000,
   toolTimeoutMs: 20_000,
   maxFrameBytes: 2000,
+  maxFramesPerSecond: 1_000_000,
+  maxLogBytesPerSecond: 1_000_000_000,
   onDeath: "prune" as const,
   required: false,
 };
@@ -33,7 +35,7 @@ function fakeProgram() {
   let listener: OutputListener = () => undefined;
   const start: StartProgram = () => ({
     pid: undefined,
-    write() {},
+    write: async () => true,
     endInput() {},
     read: (given) => {
       listener = given;

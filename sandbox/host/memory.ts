@@ -1,0 +1,211 @@
+/**
+ * Ends the guest that uses too much memory. No engine here limits the heap of a worker (design.md, trap 5), so the process that
+ * holds the workers looks at its own resident size: while that does not grow, nothing else happens. When it does, each guest is
+ * asked for the size of its heap, which boot answers between two turns of the guest. One that has too much is
+ * ended, and so is the one that does not answer while the process goes on growing: it allocates in a loop.
+ */
+import type { GuestWorker } from "../../src/platform/index.ts";
+import type { HostMessage } from "../guest/protocol.ts";
+
+/** How often the resident size is read, in ms: while guests are at work, and otherwise. */
+const BUSY_MS = 100;
+const QUIET_MS = 500;
+/** After so many looks at which nothing had moved, it is quiet. */
+const LOOKS = 20;
+/** Growth of the process that is worth a question, in bytes. */
+const STEP_BYTES = 8 * 1024 * 1024;
+/** How long a guest may leave a question open before growth counts as its own, in ms; one that grows very fast has less time. */
+const SILENT_MS = 250;
+const FAST = 4;
+
+export interface MemoryLimits {
+  /** What the heap may have over its size at the start, in bytes. */
+  maxHeapBytes: number;
+}
+
+interface Guest {
+  readonly limit: number;
+  readonly worker: GuestWorker;
+  readonly end: () => void;
+  /** Its heap before the extension was loaded, and at its last answer, in bytes. */
+  base: number | undefined;
+  heap: number;
+  /** When it was asked what it has not answered yet, and what the process and this one's heap had then. */
+  asked: { at: number; resident: number } | undefined;
+  /** In a system call that it waits for: it can't answer, and can't allocate. */
+  waits: boolean;
+}
+
+export class MemoryWatch {
+  readonly #resident: () => number;
+  readonly #own: () => number;
+  readonly #guests = new Set<Guest>();
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** What the process had when the guests were last asked, or less. */
+  #mark = 0;
+  /** What the host's own heap had then. */
+  #ownMark = 0;
+  #last = 0;
+  #quiet = 0;
+  #next = 1;
+
+  /** @param resident the process's resident size, in bytes; @param own the heap of the thread that watches */
+  constructor(
+    resident: () => number = () => process.memoryUsage.rss(),
+    own: () => number = () => process.memoryUsage().heapUsed,
+  ) {
+    this.#resident = resident;
+    this.#own = own;
+  }
+
+  /** The same worker, watched: if it uses too much, it exits with that reason. */
+  guard(worker: GuestWorker, { maxHeapBytes }: MemoryLimits): GuestWorker {
+    let onExit: (reason: string) => void = () => {};
+    const forget = (): void => {
+      this.#guests.delete(guest);
+      if (this.#guests.size === 0) this.#stop();
+    };
+    const guest: Guest = {
+      limit: maxHeapBytes,
+      worker,
+      end: () => {
+        forget();
+        void worker.terminate();
+        onExit(tooMuch(maxHeapBytes));
+      },
+      base: undefined,
+      heap: 0,
+      asked: undefined,
+      waits: false,
+    };
+    this.#add(guest);
+    return {
+      post: (message) => {
+        if (isReturn(message) && message[1] === 0) this.#awake(guest);
+        this.#wake();
+        worker.post(message);
+      },
+      onMessage: (listener) =>
+        worker.onMessage((message) => {
+          this.#wake();
+          if (Array.isArray(message)) {
+            if (message[0] === "pong") return this.#answered(guest, message[2]);
+            if (message[0] === "call" && message[1] === 0) guest.waits = true;
+          }
+          return listener(message);
+        }),
+      onExit: (listener) => {
+        onExit = listener;
+        worker.onExit((reason, end) => {
+          forget();
+          listener(reason, end);
+        });
+      },
+      terminate: () => {
+        forget();
+        return worker.terminate();
+      },
+      ...(worker.closed ? { closed: worker.closed } : {}),
+    };
+  }
+
+  /** One look. Called by the timer. */
+  look(now: number = performance.now()): void {
+    const resident = this.#resident();
+    const moved = Math.abs(resident - this.#last) > 1024 * 1024;
+    this.#quiet = moved ? 0 : this.#quiet + 1;
+    this.#last = resident;
+    if (resident < this.#mark) this.#mark = resident;
+    this.#endSilent(now, resident);
+    if (resident - this.#mark < STEP_BYTES) return;
+    this.#mark = resident;
+    this.#ownMark = this.#own();
+    for (const guest of this.#guests) this.#ask(guest, now, resident);
+  }
+
+  /** Of those that leave a question open while the process grows: the one that was asked first. */
+  #endSilent(now: number, resident: number): void {
+    let found: Guest | undefined;
+    for (const guest of this.#guests) {
+      if (!guest.asked || guest.waits) continue;
+      const grown = resident - guest.asked.resident - Math.max(this.#own() - this.#ownMark, 0);
+      const isLate = now - guest.asked.at >= SILENT_MS;
+      if (grown < guest.limit || (!isLate && grown < guest.limit * FAST)) continue;
+      if (!found || guest.asked.at < found.asked!.at) found = guest;
+    }
+    if (!found) return;
+    found.end();
+    // What it had comes back; the others start anew from here.
+    for (const guest of this.#guests) if (guest.asked) guest.asked = { at: now, resident };
+  }
+
+  #ask(guest: Guest, now: number, resident: number): void {
+    // One that has not booted takes nothing but its boot message.
+    if (guest.asked || guest.base === undefined) return;
+    guest.asked = { at: now, resident };
+    guest.worker.post(["ping", this.#next++]);
+  }
+
+  #answered(guest: Guest, bytes: unknown): void {
+    guest.asked = undefined;
+    if (typeof bytes !== "number") return;
+    guest.base ??= bytes;
+    guest.heap = bytes;
+    if (guest.heap - guest.base > guest.limit) guest.end();
+  }
+
+  /** Its call is answered: what the process did meanwhile was not its doing. */
+  #awake(guest: Guest): void {
+    guest.waits = false;
+    if (guest.asked) guest.asked = { at: performance.now(), resident: this.#last };
+  }
+
+  #add(guest: Guest): void {
+    if (this.#guests.size === 0) {
+      this.#mark = this.#resident();
+      this.#ownMark = this.#own();
+      this.#last = this.#mark;
+    }
+    this.#guests.add(guest);
+    this.#quiet = 0;
+    this.#schedule();
+  }
+
+  /** There is work. */
+  #wake(): void {
+    if (this.#quiet >= LOOKS && this.#timer !== undefined) {
+      clearTimeout(this.#timer);
+      this.#timer = undefined;
+      this.#quiet = 0;
+      this.#schedule();
+    }
+    this.#quiet = 0;
+  }
+
+  #schedule(): void {
+    if (this.#timer !== undefined || this.#guests.size === 0) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#timer = undefined;
+        this.look();
+        this.#schedule();
+      },
+      this.#quiet >= LOOKS ? QUIET_MS : BUSY_MS,
+    );
+    this.#timer.unref();
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+}
+
+function isReturn(message: unknown): message is Extract<HostMessage, readonly unknown[]> {
+  return Array.isArray(message) && message[0] === "return";
+}
+
+/** Completes "extension x …". */
+function tooMuch(limit: number): string {
+  return `used more than ${Math.round(limit / 1024 / 1024)} MB of memory (extensionHost.maxHeapBytes)`;
+}
