@@ -1,66 +1,145 @@
 /**
  * Bundles kept in the cache. One is used again only if every file that went into it still has its content, and every
- * path that was looked for still leads where it led: then bundling would give the same. What comes from the
- * cache is checked by the guest like any bundle. Loads the bundler only when it is needed.
+ * path and folder that was looked at still is as it was: then bundling would give the same. What comes from the
+ * cache is checked by the guest like any bundle. Loads no bundler: that runs in a worker (bundler.ts).
  */
 import { realpath } from "node:fs/promises";
 import { type Cache, sha256 } from "../../src/base/cache.ts";
 import { readSmallFile } from "../../src/base/files.ts";
-import { MAX_FILE_BYTES } from "./files.ts";
-import type { Bundle } from "./index.ts";
+import { decodeSlowly, sha256Slowly } from "../../src/base/slices.ts";
+import { type Bundled, bundler } from "./bundler.ts";
+import { folderDigest, MAX_FILE_BYTES } from "./limits.ts";
+import { type PlaceTable, placesIn } from "./places.ts";
 
 /** What the host needs of a bundle. */
-export type LoadedBundle = Pick<Bundle, "source" | "imports">;
+export interface LoadedBundle {
+  source: string;
+  /** The specifiers that the guest's loader answers. */
+  imports: string[];
+  /** The SHA-256 digest of the source, in hexadecimal. */
+  digest: string;
+  /** `text` from the guest with the author's `file:line` for every place in the bundle that it names. */
+  authorPlaces(text: string): Promise<string>;
+}
 
-interface Kept extends LoadedBundle {
+/** What a bundle was made of. */
+interface Inputs {
   /** Canonical path and SHA-256 digest of each file that was read. */
   files: [string, string][];
   /** Every path that was looked for, and what it led to; null for nothing. */
   probes: [string, string | null][];
+  /** Each folder that was listed, and a digest of the names. */
+  folders: [string, string][];
+}
+
+interface Kept {
+  digest: string;
+  imports: string[];
+  inputs: Inputs;
 }
 
 /** The kept bundle of the extension at `entry`, a canonical path; undefined if there is none that is still right. */
 export async function keptBundle(entry: string, cache: Cache): Promise<LoadedBundle | undefined> {
-  const kept = await cache.read(nameOf(entry), entry);
-  return isKept(kept) && (await isCurrent(kept)) ? kept : undefined;
+  const found = await cache.readWithBytes(nameOf("bundle", entry), entry);
+  const kept = found?.value;
+  if (!found || !isKept(kept) || !(await isCurrent(kept.inputs))) {
+    // Its worker starts while the guest's does.
+    bundler.prepare();
+    return undefined;
+  }
+  const { digest, imports } = kept;
+  const places = async (): Promise<PlaceTable | undefined> => {
+    const table = await cache.readWithBytes(nameOf("places", entry), digest);
+    return table && { files: table.value as string[], lines: aligned(table.bytes) };
+  };
+  return loaded({ source: await decodeSlowly(found.bytes), digest, imports }, places);
 }
 
 /** Bundles the extension at `entry`, and keeps the bundle. Throws what `bundleExtension` throws. */
 export async function freshBundle(entry: string, cache: Cache): Promise<LoadedBundle> {
-  const { bundleExtension } = await import("./index.ts");
-  const { source, imports, read, probes } = await bundleExtension(entry);
-  const fresh: Kept = { source, imports, files: read, probes };
+  const bundled = await bundler.bundle(entry);
   // Not waited for: the worker is.
-  void cache.write(nameOf(entry), entry, fresh);
-  return fresh;
+  void keep(entry, bundled, cache);
+  const source = await decodeSlowly(bundled.source);
+  return loaded({ ...bundled, source }, async () => bundled.places);
 }
 
-function nameOf(entry: string): string {
-  return `bundle-${sha256(entry).slice(0, 32)}`;
+async function keep(entry: string, bundled: Bundled, cache: Cache): Promise<void> {
+  const { source, digest, imports, inputs, places } = bundled;
+  const kept: Kept = { digest, imports, inputs: JSON.parse(inputs) as Inputs };
+  const { buffer, byteOffset, byteLength } = places.lines;
+  const lines = new Uint8Array(buffer, byteOffset, byteLength);
+  await Promise.all([
+    cache.write(nameOf("places", entry), digest, places.files, lines),
+    cache.write(nameOf("bundle", entry), entry, kept, source),
+  ]);
 }
 
-async function isCurrent(kept: Kept): Promise<boolean> {
-  const files = kept.files.map(async ([path, digest]) => {
-    try {
-      return (await realpath(path)) === path && sha256(await readSmallFile(path, MAX_FILE_BYTES)) === digest;
-    } catch {
-      return false;
+function loaded(
+  { source, digest, imports }: Pick<LoadedBundle, "source" | "digest" | "imports">,
+  places: () => Promise<PlaceTable | undefined>,
+): LoadedBundle {
+  let table: Promise<PlaceTable | undefined> | undefined;
+  return {
+    source,
+    digest,
+    imports,
+    async authorPlaces(text) {
+      table ??= places().catch(() => undefined);
+      const known = await table;
+      return known ? placesIn(text, known) : text;
+    },
+  };
+}
+
+/** A copy, since numbers of four bytes can't begin at any byte. */
+function aligned(bytes: Uint8Array): Uint32Array {
+  return new Uint32Array(new Uint8Array(bytes).buffer, 0, bytes.length >> 2);
+}
+
+function nameOf(what: "bundle" | "places", entry: string): string {
+  return `${what}-${sha256(entry).slice(0, 32)}`;
+}
+
+/** How many files are looked at at once. */
+const AT_ONCE = 16;
+
+async function isCurrent({ files, probes, folders }: Inputs): Promise<boolean> {
+  const sameFile = async ([path, digest]: [string, string]) =>
+    (await realpath(path)) === path &&
+    (await sha256Slowly(await readSmallFile(path, MAX_FILE_BYTES))) === digest;
+  const sameProbe = async ([path, real]: [string, string | null]) =>
+    (await realpath(path).catch(() => null)) === real;
+  const sameFolder = async ([path, digest]: [string, string]) => (await folderDigest(path)) === digest;
+  return (await all(files, sameFile)) && (await all(probes, sameProbe)) && (await all(folders, sameFolder));
+}
+
+/** Whether `holds` for each of the items; what throws does not hold. */
+async function all<T>(items: readonly T[], holds: (item: T) => Promise<boolean>): Promise<boolean> {
+  let next = 0;
+  let result = true;
+  const run = async () => {
+    while (result && next < items.length) {
+      const item = items[next++] as T;
+      if (!(await holds(item).catch(() => false))) result = false;
     }
-  });
-  const probes = kept.probes.map(async ([path, real]) => (await realpath(path).catch(() => null)) === real);
-  return (await Promise.all([...files, ...probes])).every(Boolean);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, run));
+  return result;
 }
 
 function isKept(value: unknown): value is Kept {
   const kept = value as Kept | undefined;
   return (
-    typeof kept?.source === "string" &&
+    typeof kept?.digest === "string" &&
     isTextList(kept.imports) &&
-    Array.isArray(kept.probes) &&
-    kept.probes.every((probe) => Array.isArray(probe) && typeof probe[0] === "string") &&
-    Array.isArray(kept.files) &&
-    kept.files.length > 0 &&
-    kept.files.every(isTextList)
+    Array.isArray(kept.inputs?.files) &&
+    kept.inputs.files.length > 0 &&
+    kept.inputs.files.every(isTextList) &&
+    Array.isArray(kept.inputs.probes) &&
+    kept.inputs.probes.every((probe) => Array.isArray(probe) && typeof probe[0] === "string") &&
+    Array.isArray(kept.inputs.folders) &&
+    kept.inputs.folders.every(isTextList)
   );
 }
 

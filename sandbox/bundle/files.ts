@@ -11,11 +11,7 @@ import { sha256 } from "../../src/base/cache.ts";
 import { systemCode, XdevError } from "../../src/base/errors.ts";
 import { isInside } from "../../src/base/files.ts";
 import type { BundleLoader } from "../../src/platform/index.ts";
-
-// Translating and checking takes about a second for each megabyte, and is not interrupted.
-export const MAX_FILE_BYTES = 2 * 1024 * 1024;
-export const MAX_TOTAL_BYTES = 4 * 1024 * 1024;
-export const MAX_FILES = 5000;
+import { MAX_FILE_BYTES, MAX_FILES, MAX_TOTAL_BYTES } from "./limits.ts";
 
 export const LOADERS: ReadonlyMap<string, BundleLoader> = new Map<string, BundleLoader>([
   [".ts", "ts"],
@@ -106,6 +102,8 @@ export class Reader {
   readonly digests = new Map<string, string>();
   /** Paths that were looked for, and what they led to; undefined for nothing. */
   readonly probes = new Map<string, string | undefined>();
+  /** Folders that were listed, and the digest of the names in each. */
+  readonly folders = new Map<string, string>();
   #bytes = 0;
   #files = 0;
 

@@ -11,7 +11,11 @@ import { disguise } from "./disguise.ts";
 import type { ImportKind } from "./exports.ts";
 import { existing, loaderOf, Reader, refuse } from "./files.ts";
 import { checkAttributes, placeOfImport } from "./imports.ts";
+import { inRoot, lazyTables } from "./lazy.ts";
 import { findLookAlike } from "./look-alikes.ts";
+import { fileId, mark, resolvedLiterals, setMarks } from "./marks.ts";
+import type { BundledFile, BundledFiles } from "./own-places.ts";
+import { BUNDLE_URL, type PlaceTable, placeTable } from "./places.ts";
 import { originalPlace, withLinesInFront } from "./positions.ts";
 import { resolveEntry, resolveSpecifier } from "./resolve.ts";
 import { packageRoot } from "./root.ts";
@@ -29,8 +33,12 @@ export interface Bundle {
   read: [string, string][];
   /** Every path that was looked for and what it led to, null for nothing: if that changes, the bundle may, too. */
   probes: [string, string | null][];
+  /** Every folder that was listed, and a digest of the names in it. */
+  folders: [string, string][];
   /** Source map of `source`, JSON text. Lines are exact, columns approximate. */
   map: string;
+  /** The same for messages at run time. */
+  places: PlaceTable;
 }
 
 /**
@@ -52,15 +60,20 @@ export async function bundleExtension(entry: string, link?: Platform["bundle"]):
     const author = originalPlace(map, line, column);
     return author ? `${author.file}:${author.line}:${author.column}` : main;
   };
-  const script = translate(code, session.externals, place);
-  const source = toConfinedText(script, place);
+  const files = { entry: inRoot(main, reader), byId: session.marked, root };
+  const script = translate(code, session.externals, files, place);
+  // The name is what stack traces call it.
+  const source = `${toConfinedText(script, place)}\n//# sourceURL=${BUNDLE_URL}`;
+  const wholeMap = withLinesInFront(map, script.addedLines);
   return {
     source,
-    imports: script.imports,
+    imports: [...new Set([...script.imports, ...session.madeImports])].sort(),
     files: [...session.texts.keys()].sort(),
     read: [...reader.digests],
     probes: [...reader.probes].map(([path, real]) => [path, real ?? null]),
-    map: withLinesInFront(map, script.addedLines),
+    folders: [...reader.folders],
+    map: wholeMap,
+    places: placeTable(source, wholeMap),
   };
 }
 
@@ -68,6 +81,10 @@ export async function bundleExtension(entry: string, link?: Platform["bundle"]):
 class Session {
   readonly texts = new Map<string, string>();
   readonly externals = new Set<string>();
+  /** The files with marks, by the id in them. */
+  readonly marked = new Map<string, BundledFile>();
+  /** What functions of `createRequire` ask the guest's loader for. */
+  readonly madeImports = new Set<string>();
   readonly #reader: Reader;
 
   constructor(reader: Reader) {
@@ -90,10 +107,30 @@ class Session {
       if ((await existing(path)) !== path) throw refuse(path, "is no longer the file that it was");
       const contents = await this.#reader.read(path);
       this.texts.set(path, contents);
-      if (loader !== "json") checkAttributes(path, contents);
-      return { contents, loader };
+      if (loader === "json") return { contents, loader };
+      checkAttributes(path, contents);
+      return { ...(await this.#mark(path, contents)), loader };
     },
   };
+
+  async #mark(path: string, text: string) {
+    const relativePath = inRoot(path, this.#reader);
+    const id = fileId(relativePath);
+    // In front of the first line only spaces change.
+    const marked = setMarks(text.startsWith("#!") ? `//${text}` : text, id);
+    const tables = await lazyTables(path, text, marked, id, this.#reader);
+    for (const name of tables.externals) this.madeImports.add(name);
+    const resolved: Record<string, string> = {};
+    for (const literal of resolvedLiterals(text)) {
+      const found = await resolveSpecifier(literal, path, "require", this.#reader).catch(() => undefined);
+      if (found) resolved[literal] = "path" in found ? `./${inRoot(found.path, this.#reader)}` : "";
+    }
+    this.marked.set(id, { path: relativePath, resolved });
+    return {
+      contents: marked.text + tables.text,
+      names: { __dirname: mark("Folder", id), __filename: mark("File", id) },
+    };
+  }
 
   /** `error`, with the place of the import in front. */
   #imported(error: unknown, specifier: string, importer: string): XdevError {
@@ -110,9 +147,14 @@ class Session {
 
 type PlaceOf = (line: number, column: number) => string;
 
-function translate(code: string, externals: ReadonlySet<string>, place: PlaceOf): Script {
+function translate(
+  code: string,
+  externals: ReadonlySet<string>,
+  files: BundledFiles,
+  place: PlaceOf,
+): Script {
   try {
-    return moduleToScript(code, externals);
+    return moduleToScript(code, externals, files);
   } catch (error) {
     if (!(error instanceof ParseFailure)) throw error;
     throw new XdevError("bundle-refused", `${place(error.line, error.column)}: ${error.message}`, {

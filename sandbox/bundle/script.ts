@@ -20,7 +20,8 @@ import type {
 } from "acorn";
 import { Edits, onLines } from "./edits.ts";
 import { quote } from "./look-alikes.ts";
-import { FreshNames, lineAndColumn, ParseFailure, parseModule, walk } from "./syntax.ts";
+import { type BundledFiles, Places } from "./own-places.ts";
+import { FreshNames, lineAndColumn, type Parsed, ParseFailure, parseModule, walk } from "./syntax.ts";
 
 export interface Script {
   source: string;
@@ -33,12 +34,16 @@ export interface Script {
 }
 
 /**
- * `externals` are the specifiers that were resolved to the guest's loader: no other may be left in `code`. Throws
- * ParseFailure, with a position in `code`.
+ * `externals` are the specifiers that were resolved to the guest's loader: no other may be left in `code`; `files` are those
+ * whose marks may be in it. Throws ParseFailure, with a position in `code`.
  */
-export function moduleToScript(code: string, externals: ReadonlySet<string>): Script {
-  const { program } = parseModule(code);
-  return new Translation(code, program as Program, externals).script();
+export function moduleToScript(
+  code: string,
+  externals: ReadonlySet<string>,
+  files: BundledFiles = { entry: "", byId: new Map() },
+): Script {
+  const parsed = parseModule(code);
+  return new Translation(code, parsed, externals, files).script();
 }
 
 class Translation {
@@ -56,19 +61,23 @@ class Translation {
   readonly #exports: string[] = [];
   readonly #used = new Set<string>();
   #declared: Set<string> | undefined;
+  readonly #places: Places;
 
-  constructor(code: string, program: Program, externals: ReadonlySet<string>) {
+  constructor(code: string, parsed: Parsed, externals: ReadonlySet<string>, files: BundledFiles) {
     this.#code = code;
-    this.#program = program;
+    this.#program = parsed.program as Program;
     this.#externals = externals;
-    this.#names = new FreshNames(program);
+    this.#names = new FreshNames(parsed.program);
     this.#loader = this.#names.take("__xdev");
+    this.#places = new Places(parsed, code, this.#edits, files, this.#names.take("__links"));
   }
 
   script(): Script {
     if (this.#code.startsWith("#!")) this.#edits.replace(0, this.#code.search(/[\n\r]|$/), "");
     for (const statement of this.#program.body) this.#statement(statement);
-    walk(this.#program, (node) => this.#expression(node));
+    walk(this.#program, (node) => {
+      if (!this.#places.see(node)) this.#expression(node);
+    });
 
     const loader = this.#loader;
     const modules = [...this.#modules].map(
@@ -78,7 +87,7 @@ class Translation {
     const head = `(async (${loader}) => {`;
     // Two lines, so that the module's own code begins on a line of its own.
     const before =
-      `${head}${modules.join("")}${this.#reexports.join("")}${this.#commonJs()}\n` +
+      `${head}${this.#places.declaration(loader)}${modules.join("")}${this.#reexports.join("")}${this.#commonJs()}\n` +
       `await (async function () {${this.#bindings.join("")}\n`;
     const after = `\n;${this.#exports.join("")}\n})();\n})`;
     return {

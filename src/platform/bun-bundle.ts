@@ -41,7 +41,11 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
       });
     });
     build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) =>
-      guard(async (): Promise<OnLoadResult> => hooks.load(args.path)),
+      guard(async (): Promise<OnLoadResult> => {
+        // Bun writes `__dirname` and `__filename` out by itself.
+        const { contents, loader } = await hooks.load(args.path);
+        return { contents, loader };
+      }),
     );
     build.onLoad({ filter: /.*/ }, (args) =>
       guard(async (): Promise<OnLoadResult> => {

@@ -6,7 +6,7 @@
 import type { Message, PluginBuild } from "esbuild";
 import { XdevError } from "../base/errors.ts";
 import { withTimeout } from "../base/time.ts";
-import type { BundleHooks, BundleOutput } from "./index.ts";
+import type { BundleHooks, BundleOutput, LoadedFile } from "./index.ts";
 
 const NAMESPACE = "xdev";
 
@@ -48,7 +48,9 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
           : { path: args.path, external: true };
       });
     });
-    build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) => guard(() => hooks.load(args.path)));
+    build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) =>
+      guard(async () => withNames(args.path, await hooks.load(args.path))),
+    );
     build.onLoad({ filter: /.*/ }, (args) =>
       guard(async () => {
         throw new XdevError("bundle-refused", `${args.path}: the bundler tried to read a file by itself`);
@@ -96,6 +98,27 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
     users--;
     if (users === 0) await esbuild.stop();
   }
+}
+
+/** esbuild knows replacements for a whole bundle only; ours differ by file. */
+async function withNames(path: string, { contents, loader, names }: LoadedFile) {
+  if (!names || !/__(?:dir|file)name/.test(contents)) return { contents, loader };
+  const { transform } = await import("esbuild");
+  const { code } = await transform(contents, {
+    loader,
+    define: names,
+    jsx: "preserve",
+    target: "esnext",
+    charset: "utf8",
+    sourcemap: "inline",
+    sourcesContent: false,
+    sourcefile: path,
+    tsconfigRaw: "{}",
+    logLevel: "silent",
+  }).catch(() => ({ code: undefined }));
+  // What does not parse is said by the build.
+  if (code === undefined) return { contents, loader };
+  return { contents: code, loader: loader.endsWith("x") ? ("jsx" as const) : ("js" as const) };
 }
 
 function failure(entry: string, error: unknown): unknown {

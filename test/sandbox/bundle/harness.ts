@@ -1,5 +1,6 @@
 /** Extensions in folders of their own, bundled with the running runtime's linker, and a compartment to run them in. */
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { mkdir, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -94,4 +95,33 @@ export async function runBundle(files: Files): Promise<Outcome & { bundle: Bundl
   const bundle = await bundleFiles(files);
   const [outcome] = await inCompartments([bundle.source]);
   return { ...outcome!, bundle };
+}
+
+/**
+ * How long this thread worked at most, in ms, between two turns of the event loop while `work` was done. Time of the
+ * processor where the system tells it: on a busy machine the clock measures the others.
+ */
+export async function longestTurn(work: () => Promise<void>): Promise<number> {
+  let longest = 0;
+  let last = threadTime();
+  const timer = setInterval(() => {
+    const now = threadTime();
+    longest = Math.max(longest, now - last);
+    last = now;
+  }, 1);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+  }
+  return longest;
+}
+
+function threadTime(): number {
+  try {
+    const [time] = readFileSync("/proc/thread-self/schedstat", "latin1").split(" ");
+    return Number(time) / 1e6;
+  } catch {
+    return performance.now();
+  }
 }
