@@ -29,6 +29,8 @@ export const GUEST_SOURCES: Readonly<Record<string, SourceEntry>> = {
   "util/types": { entry: "sandbox/guest/node/util_types.ts" },
   "internal/inspect": { entry: "sandbox/guest/node/inspect.ts" },
   punycode: { entry: "sandbox/guest/node/punycode.ts" },
+  http: { entry: "sandbox/guest/node/http.ts" },
+  https: { entry: "sandbox/guest/node/https.ts" },
   "web:fetch": { entry: "sandbox/guest/web/fetch.ts" },
   "web:streams": { entry: "sandbox/guest/web/streams.ts" },
 };
