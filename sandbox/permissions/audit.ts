@@ -20,10 +20,10 @@ export interface Decision {
   what: string;
   allowed: boolean;
   /**
-   * Who decided: what no grant can lift or what needs none (`floor`), the command line (`flag`), a grant, a denial for good
+   * Who decided: what no grant can lift (`floor`), what needs no grant (`free`), the command line (`flag`), a grant, a denial for good
    * (`never`), the user when he was asked (`user`, `once`), nobody was there to ask (`nobody`), too many denials (`flood`).
    */
-  by: "floor" | "flag" | "grant" | "never" | "user" | "once" | "nobody" | "flood";
+  by: "floor" | "free" | "flag" | "grant" | "never" | "user" | "once" | "nobody" | "flood";
 }
 
 export interface Audit {

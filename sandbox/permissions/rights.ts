@@ -50,12 +50,16 @@ export const MAX_DENIALS = 5;
 /** Questions of one extension that wait at the same time. */
 const MAX_WAITING = 16;
 
+/** How long a name that was allowed once may lead to its addresses, in ms. */
+const ONCE_MS = 5000;
+
 type By = Decision["by"];
 interface Verdict {
   allowed: boolean;
   by: By;
 }
 
+const FREE: Verdict = { allowed: true, by: "free" };
 const ALLOWED: Verdict = { allowed: true, by: "user" };
 const DENIED: Verdict = { allowed: false, by: "user" };
 
@@ -96,8 +100,8 @@ class ExtensionRights implements Rights {
   /** Those that wait for their turn or for an answer. */
   readonly #questions = new Map<string, Promise<Verdict>>();
   #last: Promise<unknown> = Promise.resolve();
-  /** `host:port` of addresses that were allowed once by the first of a connection's two questions. */
-  readonly #allowedOnce = new Set<string>();
+  /** `host:port` of what was allowed once by the first of a connection's questions, and until when the others are allowed by it. */
+  readonly #allowedOnce = new Map<string, number>();
   readonly #signal: AbortSignal;
   #denials = 0;
 
@@ -133,9 +137,10 @@ class ExtensionRights implements Rights {
     if (!isWellFormed(request)) return { allowed: false, by: "floor" };
     if (request.kind === "read" || request.kind === "write") {
       const verdict = floorVerdict(request.path, request.kind, this.#options.folders);
-      if (verdict !== "open") return { allowed: verdict === "granted", by: "floor" };
+      if (verdict === "granted") return FREE;
+      if (verdict === "refused") return { allowed: false, by: "floor" };
     }
-    if (request.kind === "session" && request.access === "read") return { allowed: true, by: "floor" };
+    if (request.kind === "session" && request.access === "read") return FREE;
     if (this.#byFlag.covers(request)) return { allowed: true, by: "flag" };
     if (this.#byDenial.covers(request)) return { allowed: false, by: "never" };
     if (this.#byGrant.covers(request)) return { allowed: true, by: "grant" };
@@ -144,9 +149,8 @@ class ExtensionRights implements Rights {
 
   #allowedBefore(request: Request): Verdict | undefined {
     if (request.kind !== "net-address") return undefined;
-    return this.#allowedOnce.delete(`${request.host}:${request.port}`)
-      ? { allowed: true, by: "once" }
-      : undefined;
+    const until = this.#allowedOnce.get(`${request.host}:${request.port}`) ?? 0;
+    return performance.now() < until ? { allowed: true, by: "once" } : undefined;
   }
 
   #ask(request: Request): Verdict | Promise<Verdict> {
@@ -191,7 +195,7 @@ class ExtensionRights implements Rights {
     switch (answer) {
       case "once":
         if (request.kind === "net" && leadsToNamedAddress(request.host)) {
-          this.#allowedOnce.add(`${request.host}:${request.port}`);
+          this.#allowedOnce.set(`${request.host}:${request.port}`, performance.now() + ONCE_MS);
         }
         return ALLOWED;
       case "always":

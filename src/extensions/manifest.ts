@@ -1,5 +1,6 @@
 /** What an extension package says of itself in package.json; its JSON Schema is generated from this. */
 import { z } from "zod";
+import { permissionsSchema } from "../../sandbox/permissions/schema.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 
 export const manifestSchema = z.object({
@@ -9,7 +10,13 @@ export const manifestSchema = z.object({
     .max(100)
     .optional()
     .describe("the package's extension modules, as paths relative to its folder"),
+  permissions: permissionsSchema
+    .optional()
+    .describe("what its extensions may ask the user for; without it that is guessed from their code"),
 });
+
+/** Under another name than `xdev`, `permissions` is another agent's and means nothing here. */
+const foreignSchema = manifestSchema.omit({ permissions: true });
 
 export type Manifest = z.infer<typeof manifestSchema>;
 
@@ -27,7 +34,8 @@ export function parseManifest(text: string, file: string): Manifest {
   if (typeof content !== "object" || content === null) return {};
   const key = MANIFEST_KEYS.find((name) => Object.hasOwn(content, name));
   if (!key) return {};
-  const result = manifestSchema.safeParse((content as Record<string, unknown>)[key]);
+  const schema: z.ZodType<Manifest> = key === "xdev" ? manifestSchema : foreignSchema;
+  const result = schema.safeParse((content as Record<string, unknown>)[key]);
   if (result.success) return result.data;
   const issue = result.error.issues[0];
   const path = [key, ...(issue?.path ?? [])].join(".");

@@ -1,0 +1,151 @@
+/** Asks the user by lines of text. What is no clear yes is a no; an answer that does not come is one. */
+import {
+  type Answer,
+  type LoadAnswer,
+  type LoadQuestion,
+  oneAtATime,
+  type Question,
+  type User,
+} from "./asker.ts";
+import { combinations, dangerOf } from "./danger.ts";
+import { loadQuestionLines, permissionText } from "./describe.ts";
+import { exact } from "./display.ts";
+import { listOf, NONE, type Permission, permissionsOf } from "./permissions.ts";
+
+/** Where questions are put. */
+export interface Dialog {
+  write(text: string): void;
+  /** One line without its end; undefined when there is none to come, or the signal aborts. */
+  readLine(signal: AbortSignal): Promise<string | undefined>;
+}
+
+export interface PromptLimits {
+  /** How long the question of a load may stand, in ms. */
+  loadMs: number;
+  /** How long a question at the point of use may stand, in ms. */
+  useMs: number;
+}
+
+const LIMITS: PromptLimits = { loadMs: 600_000, useMs: 120_000 };
+/** After so many answers that are none, there is none. */
+const ATTEMPTS = 3;
+
+/** The user behind a dialog; he gets one question at a time. */
+export function dialogUser(dialog: Dialog, limits: PromptLimits = LIMITS): User {
+  return oneAtATime({
+    ask: (question) => askForUse(dialog, question, limits.useMs),
+    askAtLoad: (question) => askAtLoad(dialog, question, limits.loadMs),
+  });
+}
+
+async function askAtLoad(
+  dialog: Dialog,
+  question: LoadQuestion,
+  ms: number,
+): Promise<LoadAnswer | undefined> {
+  const lines = loadQuestionLines(question);
+  dialog.write(`${lines.join("\n")}\n`);
+  const signal = limited(question.signal, ms);
+  const choice = await choose(dialog, signal, "[a]llow, allow for this [s]ession, [c]hoose, [D]eny: ", {
+    a: "allow",
+    allow: "allow",
+    s: "session",
+    session: "session",
+    c: "choose",
+    choose: "choose",
+    d: "deny",
+    deny: "deny",
+    "": "deny",
+  });
+  switch (choice) {
+    case "allow":
+      return { granted: question.toAsk, lasts: "always" };
+    case "session":
+      return { granted: question.toAsk, lasts: "session" };
+    case "deny":
+      return { granted: NONE, lasts: "always" };
+    case "choose":
+      return chooseEach(dialog, question, signal);
+    default:
+      dialog.write("\nNo answer: denied for now.\n");
+      return undefined;
+  }
+}
+
+async function chooseEach(
+  dialog: Dialog,
+  question: LoadQuestion,
+  signal: AbortSignal,
+): Promise<LoadAnswer | undefined> {
+  const granted: Permission[] = [];
+  for (const permission of listOf(question.toAsk)) {
+    const text = `  ${marked(permission)}? [y/N] `;
+    const answer = await choose(dialog, signal, text, { y: "yes", yes: "yes", n: "no", no: "no", "": "no" });
+    if (answer === undefined) {
+      dialog.write("\nNo answer: all of it is denied for now.\n");
+      return undefined;
+    }
+    if (answer === "yes") granted.push(permission);
+  }
+  return { granted: permissionsOf(granted), lasts: "always" };
+}
+
+function marked(permission: Permission): string {
+  const danger = dangerOf(permission);
+  return danger === undefined ? permissionText(permission) : `! ${permissionText(permission)} (${danger})`;
+}
+
+async function askForUse(dialog: Dialog, question: Question, ms: number): Promise<Answer> {
+  const { extension, request, permission, lasting } = question;
+  const lines = [`Extension ${exact(extension, 40)} wants to ${marked(permission)}`];
+  if (request.kind === "run") {
+    if (request.args.length > 0) lines.push(`  now with: ${exact(request.args.join(" "), 66)}`);
+    lines.push("  Longer than once means with any arguments.");
+  }
+  if (request.kind === "net-address" && request.host !== request.address) {
+    lines.push(`  ${exact(request.host, 40)} leads to that address, which is not on the public internet.`);
+  }
+  lines.push(...combinations(permissionsOf([permission])).map((sentence) => `  ${sentence}`));
+  dialog.write(`${lines.join("\n")}\n`);
+  const always: Record<string, Answer> = lasting ? { a: "always", always: "always" } : {};
+  const answer = await choose<Answer>(
+    dialog,
+    limited(question.signal, ms),
+    `[o]nce, this [s]ession, ${lasting ? "[a]lways, " : ""}ne[v]er, [D]eny for now: `,
+    {
+      o: "once",
+      once: "once",
+      s: "session",
+      session: "session",
+      ...always,
+      v: "never",
+      never: "never",
+      d: "deny",
+      deny: "deny",
+      "": "deny",
+    },
+  );
+  if (answer === undefined) dialog.write("\nNo answer: denied for now.\n");
+  return answer ?? "deny";
+}
+
+/** The user's choice; undefined if he makes none. */
+async function choose<T extends string>(
+  dialog: Dialog,
+  signal: AbortSignal,
+  text: string,
+  choices: Readonly<Record<string, T>>,
+): Promise<T | undefined> {
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    dialog.write(text);
+    const line = await dialog.readLine(signal).catch(() => undefined);
+    if (line === undefined || signal.aborted) return undefined;
+    const word = line.trim().toLowerCase();
+    if (Object.hasOwn(choices, word)) return choices[word];
+  }
+  return undefined;
+}
+
+function limited(signal: AbortSignal, ms: number): AbortSignal {
+  return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
+}

@@ -1,0 +1,39 @@
+/**
+ * Questions to the user at the terminal. The terminal is left in the mode in which it was found: it gives whole lines, and Ctrl+C is
+ * a signal as always. What was typed before a question was shown is no answer to it.
+ */
+import { isatty } from "node:tty";
+import type { Dialog } from "../../sandbox/permissions/prompt.ts";
+import { isTerminal, print } from "../base/output.ts";
+
+/** A line that comes sooner than this after its question was typed before it, in ms. */
+const TOO_SOON_MS = 100;
+
+/** A dialog on the terminal; undefined unless both standard input and standard error are one. `interrupt` ends every question. */
+export function terminalDialog(interrupt: AbortSignal): Dialog | undefined {
+  if (!isatty(0) || !isTerminal("stderr")) return undefined;
+  return {
+    write: (text) => print("stderr", text),
+    readLine: (signal) => readLine(AbortSignal.any([signal, interrupt])),
+  };
+}
+
+async function readLine(signal: AbortSignal): Promise<string | undefined> {
+  if (signal.aborted) return undefined;
+  const { createInterface } = await import("node:readline");
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  const start = performance.now();
+  try {
+    return await new Promise((resolve) => {
+      lines.on("line", (line) => {
+        if (performance.now() - start >= TOO_SOON_MS) resolve(line);
+      });
+      // Ctrl+D, or a terminal that is gone.
+      lines.once("close", () => resolve(undefined));
+      signal.addEventListener("abort", () => resolve(undefined), { once: true });
+    });
+  } finally {
+    lines.close();
+    process.stdin.pause();
+  }
+}
