@@ -24,7 +24,7 @@ export interface NetSettings {
 }
 
 export const NET_SETTINGS: NetSettings = {
-  resolve: async (name) => (await lookup(name, { all: true })).map(({ address }) => address),
+  resolve: fewAtATime(2, async (name) => (await lookup(name, { all: true })).map(({ address }) => address)),
   connectMs: 10_000,
   idleMs: 300_000,
 };
@@ -32,10 +32,12 @@ export const NET_SETTINGS: NetSettings = {
 /** The most addresses of one name that are tried. */
 const MAX_ADDRESSES = 8;
 
+/** How long an address may take while there is another one to try, in ms. */
+const FIRST_TRY_MS = 2500;
+
 /**
- * A connection to `target` that its extension may have. `asking` is told when a question begins and ends, since nobody's
- * clock runs meanwhile. Rejects with `CallError`: by rights (`EACCES`), or as Node's would (`ENOTFOUND`, `ECONNREFUSED`, `ETIMEDOUT`, a
- * certificate's fault, …).
+ * A connection to `target` that its extension may have. Rejects with `CallError`: by rights (`EACCES`), or as Node's would
+ * (`ENOTFOUND`, `ECONNREFUSED`, `ETIMEDOUT`, a certificate's fault, …); with the signal's reason when that aborts.
  */
 export async function connect(
   target: Target,
@@ -44,16 +46,17 @@ export async function connect(
   signal: AbortSignal,
 ): Promise<Socket> {
   const { host, port } = target;
-  await rights.demand({ kind: "net", host, port });
-  signal.throwIfAborted();
+  await unlessAborted(rights.demand({ kind: "net", host, port }), signal);
   let failure: unknown;
-  for (const address of await addressesOf(host, settings, signal)) {
+  const addresses = await addressesOf(host, settings, signal);
+  for (const [index, address] of addresses.entries()) {
     if (!isPublicAddress(address)) {
-      await rights.demand({ kind: "net-address", host, address, port });
+      await unlessAborted(rights.demand({ kind: "net-address", host, address, port }), signal);
     }
-    signal.throwIfAborted();
+    const isLast = index === addresses.length - 1;
+    const ms = isLast ? settings.connectMs : Math.min(settings.connectMs, FIRST_TRY_MS);
     try {
-      return await connectTo(address, target, settings, signal);
+      return await connectTo(address, target, ms, settings.ca, signal);
     } catch (error) {
       signal.throwIfAborted();
       failure = error;
@@ -96,7 +99,8 @@ async function addressesOf(
 async function connectTo(
   address: string,
   target: Target,
-  settings: NetSettings,
+  ms: number,
+  ca: string | undefined,
   signal: AbortSignal,
 ): Promise<Socket> {
   const { port, host, secure } = target;
@@ -108,7 +112,7 @@ async function connectTo(
         ...(isIP(host) ? {} : { servername: host }),
         ALPNProtocols: ["http/1.1"],
         rejectUnauthorized: true,
-        ...(settings.ca === undefined ? {} : { ca: settings.ca }),
+        ...(ca === undefined ? {} : { ca }),
       })
     : connectTcp({ host: address, port });
   // What comes before somebody reads stays in the kernel.
@@ -119,7 +123,7 @@ async function connectTo(
     socket.once("close", () => reject(new CallError("ECONNRESET", `connect ECONNRESET ${address}:${port}`)));
   });
   try {
-    await until(ready, settings.connectMs, signal);
+    await until(ready, ms, signal);
     socket.setNoDelay(true);
     return socket;
   } catch (error) {
@@ -140,19 +144,47 @@ async function connectTo(
 
 /** `promise`, or a rejection when the time is over (`ETIMEDOUT`) or the signal aborts. Leaves no timer behind. */
 async function until<T>(promise: Promise<T>, ms: number, signal: AbortSignal): Promise<T> {
+  const timeUp = new AbortController();
+  const timer = setTimeout(() => timeUp.abort(new CallError("ETIMEDOUT", "connect ETIMEDOUT")), ms);
+  try {
+    return await unlessAborted(unlessAborted(promise, timeUp.signal), signal);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** `promise`, or a rejection with the signal's reason when it aborts before. */
+async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = (): void => {};
-  const over = new Promise<never>((_, reject) => {
-    const timer = setTimeout(() => reject(new CallError("ETIMEDOUT", "connect ETIMEDOUT")), ms);
-    const onAbort = () => reject(signal.reason);
+  const aborted = new Promise<never>((_, reject) => {
+    const onAbort = (): void => reject(signal.reason);
+    if (signal.aborted) onAbort();
     signal.addEventListener("abort", onAbort, { once: true });
-    stop = () => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", onAbort);
-    };
+    stop = () => signal.removeEventListener("abort", onAbort);
   });
   try {
-    return await Promise.race([promise, over]);
+    return await Promise.race([promise, aborted]);
   } finally {
     stop();
   }
+}
+
+/**
+ * Look-ups block a thread each, of the few that the agent has for its files, too, and a name server that does not answer
+ * holds one for half a minute: extensions get `count` of them together.
+ */
+function fewAtATime<T>(count: number, run: (name: string) => Promise<T>): (name: string) => Promise<T> {
+  let free = count;
+  const waiting: (() => void)[] = [];
+  return async (name) => {
+    if (free > 0) free--;
+    else await new Promise<void>((resolve) => waiting.push(resolve));
+    try {
+      return await run(name);
+    } finally {
+      const next = waiting.shift();
+      if (next) next();
+      else free++;
+    }
+  };
 }

@@ -19,6 +19,9 @@ import type { Target } from "./net-target.ts";
 /** The longest piece of a body that is given at once, in bytes. */
 export const MAX_CHUNK = 65_536;
 
+/** The most responses that may come before the final one. */
+const MAX_EARLIER = 32;
+
 export interface RequestHead {
   method: string;
   headers: Headers;
@@ -91,7 +94,8 @@ export class HttpConnection {
 
   /** The final response's head; its body is read from the connection when it is asked for. */
   async response(): Promise<ResponseHead> {
-    for (;;) {
+    for (let earlier = 0; ; earlier++) {
+      if (earlier > MAX_EARLIER) throw broken("too many others before it");
       const head = await this.#head();
       if (head.status === 101) throw broken("a switch of protocols that nobody asked for");
       if (head.status >= 200) return { ...head, body: this.#responseBody(head) };

@@ -87,6 +87,7 @@ describe("the body of a response", () => {
     ["is a later HTTP", "HTTP/2 200\r\n\r\n"],
     ["has no status", "HTTP/1.1 OK\r\n\r\n"],
     ["switches protocols", "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"],
+    ["has others before it without end", "HTTP/1.1 103 Early\r\n\r\n".repeat(50)],
     ["has a line without an end", `HTTP/1.1 200 ${"x".repeat(70_000)}`],
     ["has too many headers", `HTTP/1.1 200 OK\r\n${"A: b\r\n".repeat(300)}\r\n`],
     ["has headers that are too long", `HTTP/1.1 200 OK\r\n${`A: ${"b".repeat(1000)}\r\n`.repeat(80)}\r\n`],

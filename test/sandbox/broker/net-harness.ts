@@ -24,6 +24,8 @@ export class Net implements AsyncDisposable {
   /** The names that were looked up. */
   readonly resolved: string[] = [];
   readonly #test: TestBroker;
+  /** What the rights wait for before they answer. */
+  wait: () => Promise<void> = async () => {};
 
   constructor(options: NetOptions = {}) {
     const { allow = () => true, openFiles = 50, names = {}, ...settings } = options;
@@ -37,8 +39,13 @@ export class Net implements AsyncDisposable {
       },
       ...settings,
     });
+    const rights = new FakeRights((request) => allow(requestText(request)));
+    const demand = rights.demand.bind(rights);
+    rights.demand = async (request) => {
+      await Promise.all([demand(request), this.wait()]);
+    };
     this.#test = testBroker("/", {
-      rights: new FakeRights((request) => allow(requestText(request))),
+      rights,
       limits: { pendingCalls: 200, openFiles, maxCallBytes: 4_000_000 },
       families: { net: async () => operations },
     });

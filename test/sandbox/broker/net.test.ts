@@ -186,6 +186,24 @@ describe("a request of an extension", () => {
     });
   }
 
+  test("that is closed while the user is asked is over at once, whatever he says later", async () => {
+    await using server = await RawServer.start(ok("x"));
+    let say = (): void => {};
+    await using net = new Net({ allow: () => true });
+    net.wait = () =>
+      new Promise((resolve) => {
+        say = resolve;
+      });
+    const id = await net.open(server.url);
+    const response = net.call("response", { id });
+    await net.call("close", { id });
+    await assert.rejects(response, code("ABORT_ERR"));
+    say();
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.deepEqual(net.asked, [`net 127.0.0.1:${server.port}`]);
+    assert.deepEqual(server.heads, []);
+  });
+
   test("tells what failed as Node would", async () => {
     await using net = new Net();
     const closed = await RawServer.start("");
