@@ -1,0 +1,6 @@
+/** `node:readline/promises`. */
+import { promises } from "node:readline";
+
+export const { Interface, createInterface } = promises;
+
+export default promises;
