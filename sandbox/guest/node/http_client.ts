@@ -148,8 +148,10 @@ export class ClientRequest extends OutgoingMessage {
 
   setSocketKeepAlive(): void {}
 
+  /** A request that has no body as a rule is sent when it ends: until then nobody knows that it has none. */
   flushHeaders(): void {
-    if (!this.#wire && !this.destroyed) this.#startStream();
+    if (this.#wire || this.destroyed || /^(?:GET|HEAD|DELETE|OPTIONS)$/.test(this.method)) return;
+    this.#startStream();
   }
 
   /** Deprecated in Node, and used. */

@@ -81,7 +81,9 @@ export class IncomingMessage extends Readable {
       this.#wire?.close();
       this.aborted = true;
       this.emit("aborted");
-      reason ??= this.listenerCount("error") > 0 ? codedError(Error, "ECONNRESET", "aborted") : null;
+      // Nobody has to listen.
+      reason =
+        this.listenerCount("error") > 0 ? (reason ?? codedError(Error, "ECONNRESET", "aborted")) : null;
     }
     done(reason);
   }

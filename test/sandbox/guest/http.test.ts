@@ -63,6 +63,8 @@ describe("node:http in an extension", () => {
       await send({ headers: { "Content-Length": 6 } }, async (r: any) => { r.write("abc"); await new Promise((go) => setTimeout(go, 5)); r.end("def"); });
       await send({ method: "PUT" }, (r: any) => r.end());
       await send({ method: "delete" }, (r: any) => r.end());
+      await send({ method: "GET" }, (r: any) => { r.flushHeaders(); r.end(); });
+      await send({}, (r: any) => { r.flushHeaders(); r.end("x"); });
       const source = await answer(get(args.url));
       await send({}, (r: any) => source.pipe(r));
       return results;`,
@@ -78,6 +80,8 @@ describe("node:http in an extension", () => {
       ["POST", "6", null, "abcdef"],
       ["PUT", "0", null, ""],
       ["DELETE", null, null, ""],
+      ["GET", null, null, ""],
+      ["POST", null, "chunked", "x"],
     ]);
   });
 
