@@ -22,6 +22,7 @@ export async function compile(entrypoints: readonly string[], outfile: string): 
   process.chdir(root);
   const result = await Bun.build({
     entrypoints: [...entrypoints],
+    root: ".",
     format: "esm",
     minify: true,
     bytecode: true,

@@ -1,6 +1,7 @@
 /** `xdev -p "…"`: one prompt, one run, in print or json mode. */
 import { realpath, stat } from "node:fs/promises";
 import type { AgentTool } from "@earendil-works/pi-agent-core";
+import type { User } from "../../sandbox/permissions/asker.ts";
 import { createMessageQueue, type MessageQueue, QUEUE_ACTIONS } from "../agent/message-queue.ts";
 import { ToolSet } from "../agent/tool-set.ts";
 import { errorText, XdevError } from "../base/errors.ts";
@@ -80,6 +81,7 @@ export async function run(
     workspace,
     started.resolve,
     extras,
+    interrupt,
   );
   extensions.catch(() => started.resolve());
   // Extensions need the longest and load beside us: nothing else may keep them from their start.
@@ -241,10 +243,12 @@ async function loadExtensions(
   workspace: Promise<TrustedWorkspace | undefined>,
   onStarted: () => void,
   extras: RunExtras,
+  interrupt: AbortSignal,
 ): Promise<ExtensionManager> {
-  const [{ ExtensionManager }, { extensionSources }] = await Promise.all([
+  const [{ ExtensionManager }, { extensionSources }, { sessionAuthority }] = await Promise.all([
     import("../extensions/manager.ts"),
     import("./ext-sources.ts"),
+    import("../extensions/authority.ts"),
   ]);
   return ExtensionManager.load({
     sources: extras.sources ?? (await extensionSources(options, dataDir, startFolder(), await workspace)),
@@ -252,6 +256,15 @@ async function loadExtensions(
     env: process.env,
     dataDir,
     onStarted,
+    authority: sessionAuthority({
+      dataDir,
+      cwd: state.session.cwd,
+      env: process.env,
+      settings: settings.extensionHost,
+      // In json mode standard output is a program's; who reads it can't answer.
+      user: options.mode === "json" ? undefined : () => terminalUser(interrupt),
+      notice: (text) => mode.notice(text),
+    }),
     ...(extras.wrapChannel ? { wrapChannel: extras.wrapChannel } : {}),
     host: {
       notice: (text) => mode.notice(text),
@@ -289,6 +302,15 @@ async function loadExtensions(
       },
     },
   });
+}
+
+/** Who is asked for permissions: the user at the terminal, if there is one. */
+async function terminalUser(interrupt: AbortSignal): Promise<User | undefined> {
+  const { terminalDialog } = await import("./ask.ts");
+  const dialog = terminalDialog(interrupt);
+  if (!dialog) return undefined;
+  const { dialogUser } = await import("../../sandbox/permissions/prompt.ts");
+  return dialogUser(dialog);
 }
 
 /** `register_provider` (§6): only where the user allows it, since a provider reads the conversation. */
