@@ -99,9 +99,28 @@ for (const name of [
   if (scope[name] !== undefined) natives[name] = scope[name];
 }
 
-/** For who has the permission `wasm`. What compiles a `Response` is left out: that is a native class. */
+// An exception of theirs has a stack, with the frames and the files of the trusted code.
+for (const name of ["atob", "btoa", "structuredClone"]) {
+  const native = natives[name] as (...args: unknown[]) => unknown;
+  const { [name]: safe } = {
+    [name](...args: unknown[]) {
+      try {
+        return apply(native, undefined, args);
+      } catch (error) {
+        if (typeof error === "object" && error !== null) Reflect.deleteProperty(error, "stack");
+        throw error;
+      }
+    },
+  };
+  natives[name] = safe;
+}
+
+/**
+ * For who has the permission `wasm`. What compiles a `Response` is left out, that is a native class, and what changes stacks,
+ * ours among them.
+ */
 export const WebAssembly = scope.WebAssembly as object | undefined;
-for (const name of ["compileStreaming", "instantiateStreaming"]) {
+for (const name of ["compileStreaming", "instantiateStreaming", "promising", "Suspending", "SuspendError"]) {
   if (WebAssembly) Reflect.deleteProperty(WebAssembly, name);
 }
 
@@ -120,8 +139,8 @@ export function randomBytes(length: number): Uint8Array {
 }
 
 // The runtime's own inspector, which looks into proxies, is no business of a guest's.
-for (const name of ["URL", "URLSearchParams"]) {
-  const { prototype } = natives[name] as { prototype: object };
+for (const name of ["URL", "URLSearchParams", "CryptoKey"]) {
+  const { prototype } = scope[name] as { prototype: object };
   Reflect.deleteProperty(prototype, Symbol.for("nodejs.util.inspect.custom"));
 }
 
@@ -139,10 +158,10 @@ export const NativeError = Error;
  */
 export const strayErrors = [
   scope.SuppressedError,
-  ...["CompileError", "LinkError", "RuntimeError"].map(
-    (name) => (WebAssembly as typeof scope | undefined)?.[name],
+  ...(WebAssembly ? Object.values(Object.getOwnPropertyDescriptors(WebAssembly)) : []).map(
+    ({ value }) => value as unknown,
   ),
-].filter((one) => typeof one === "function") as object[];
+].filter((one) => typeof one === "function" && Object.getPrototypeOf(one) === NativeError) as object[];
 
 /** The prototype of what `run` throws: the runtime has one of its own for each code of its errors. */
 function prototypeOfError(run: () => unknown): object | undefined {
@@ -160,6 +179,8 @@ export const hidden: unknown[] = [
   Object.getPrototypeOf(new URLSearchParams("a=b").entries()),
   subtle,
   scope.CryptoKey,
+  // A memory of WebAssembly may have one.
+  scope.SharedArrayBuffer,
   ...strayErrors,
   ...[
     () => (natives.URL as () => void)(),
