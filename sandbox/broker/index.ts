@@ -57,8 +57,12 @@ const FAMILIES: Families = {
   env: async () => (await import("./system.ts")).systemOperations,
 };
 
-/** The longest parameters of a call, in UTF-16 units: what is larger is sent as bytes. */
-const MAX_TEXT = 1024 * 1024;
+/** The longest parameters of a call, in UTF-16 units: what is larger is sent as bytes. Looking at them takes a few ms. */
+const MAX_TEXT = 128 * 1024;
+/** How many values they may hold. */
+const MAX_VALUES = 20_000;
+/** Longer parameters are looked at one after the other, each in a turn of the event loop of its own. */
+const LONG_TEXT = 8 * 1024;
 
 /** How long `close` waits for calls that are under way, in ms: they have been told to stop. */
 const CLOSE_MS = 500;
@@ -85,8 +89,10 @@ export function createBroker(options: BrokerOptions): Broker {
   const perform = async (name: string, text: string, bytes: Uint8Array | undefined): Promise<CallReturn> => {
     try {
       const operation = await findOperation(name, families);
+      if (text.length > LONG_TEXT) await turn();
       const params = parseParams(name, operation, text);
       checkBytes(bytes, limits.maxCallBytes);
+      end.signal.throwIfAborted();
       return success(await operation.run(params, context, bytes), limits.maxCallBytes);
     } catch (error) {
       if (error instanceof CallError) return failure(error);
@@ -130,6 +136,14 @@ export function createBroker(options: BrokerOptions): Broker {
   };
 }
 
+let turns: Promise<void> = Promise.resolve();
+
+/** A turn of the event loop that no other long call has: many at once would hold up everything else for as long as all take. */
+function turn(): Promise<void> {
+  turns = turns.then(() => new Promise((resolve) => setImmediate(resolve)));
+  return turns;
+}
+
 const endedError = (): CallError => new CallError("ECANCELED", "ECANCELED: the extension has ended");
 
 async function findOperation(name: unknown, families: Families): Promise<Operation> {
@@ -153,7 +167,7 @@ function parseParams(name: string, operation: Operation, text: unknown): unknown
   } catch {
     throw invalid(name, "parameters that are not JSON");
   }
-  const size = measure(value);
+  const size = measure(value, MAX_VALUES);
   if (size) throw new CallError("E2BIG", `E2BIG: what ${name} was given ${size}`);
   const result = v.safeParse(operation.params, value, { abortEarly: true, abortPipeEarly: true });
   if (result.success) return result.output;

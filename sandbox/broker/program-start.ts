@@ -74,11 +74,13 @@ async function workingFolder(
 /** Gives a function that starts it at once, so that nothing comes between the last question and the start. */
 export async function startPrepared(
   prepared: PreparedProgram,
+  wanted: ReadonlySet<"stdout" | "stderr">,
 ): Promise<() => Promise<Program & { pid: number }>> {
   const start = await programStarter();
   return async () => {
     const { path, args, cwd, env, argv0, name } = prepared;
-    const program = start(path, args, { cwd, env, argv0 });
+    const discard = (["stdout", "stderr"] as const).filter((output) => !wanted.has(output));
+    const program = start(path, args, { cwd, env, argv0, discard });
     if (program.pid !== undefined) return program as Program & { pid: number };
     const error = await program.exited.catch((problem: unknown) => problem);
     throw spawnError(systemCode(error) ?? "EIO", name);

@@ -78,17 +78,14 @@ export class RunningProgram {
   #hasExited = false;
   #gone: Promise<void> | undefined;
 
-  /** `wanted`: the outputs that will be read; what comes from others is thrown away. */
+  /** `wanted`: the outputs that will be read; the program was started without the others. */
   constructor(program: Program & { pid: number }, wanted: ReadonlySet<StreamName>) {
     this.#program = program;
     this.pid = program.pid;
     const outputs = { stdout: new Output(), stderr: new Output() };
     this.#outputs = outputs;
     for (const name of ["stdout", "stderr"] as const) if (!wanted.has(name)) outputs[name].end();
-    program.read((chunk, stream) =>
-      // A flood would keep the loop from everything else.
-      wanted.has(stream) ? outputs[stream].push(chunk) : new Promise((resolve) => setImmediate(resolve)),
-    );
+    program.read((chunk, stream) => outputs[stream].push(chunk));
     this.exited = program.exited.then(async (end) => {
       this.#hasExited = true;
       // Alone: its number may soon be another program's. Not alone: others hold that number, and maybe the outputs.
@@ -105,6 +102,12 @@ export class RunningProgram {
 
   read(stream: StreamName, limit: number): Promise<Uint8Array | undefined> {
     return this.#outputs[stream].read(limit);
+  }
+
+  /** Nobody will read this output any more: the program is told so when it writes. */
+  discard(stream: StreamName): void {
+    this.#outputs[stream].end();
+    this.#program.release(stream);
   }
 
   /** Resolves when the program has taken it. Throws `EPIPE` if it reads no more. */

@@ -75,7 +75,7 @@ async function open(
   const slot: Slot = {};
   const number = resources.add(KIND, slot, () => slot.running?.close());
   try {
-    const start = await startPrepared(prepared);
+    const start = await startPrepared(prepared, wanted);
     end.throwIfAborted();
     slot.running = new RunningProgram(await start(), wanted);
     // It may have ended while the program was starting; `close` found an empty slot then.
@@ -116,6 +116,15 @@ export const runOperations: Operations = {
     async run(params, context) {
       const size = Math.min(READ_BYTES, context.limits.maxCallBytes);
       return { bytes: await find(params.id, context).read(params.stream, size) };
+    },
+  }),
+
+  /** Closes an output that nobody will read any more. */
+  "run.discard": operation({
+    params: v.object({ id, stream: output }),
+    run(params, context) {
+      find(params.id, context).discard(params.stream);
+      return {};
     },
   }),
 

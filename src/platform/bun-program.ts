@@ -1,8 +1,9 @@
 import type { OutputListener, Program, ProgramEnd, StartProgram } from "./program.ts";
 
 /** Bun's own spawn: `node:child_process` alone takes 4 ms of a start. */
-export const startProgram: StartProgram = (file, args, { cwd, env, argv0 }) => {
-  let child: Bun.Subprocess<"pipe", "pipe", "pipe">;
+export const startProgram: StartProgram = (file, args, { cwd, env, argv0, discard = [] }) => {
+  const use = (name: "stdout" | "stderr") => (discard.includes(name) ? "ignore" : "pipe");
+  let child: Bun.Subprocess<"pipe", "pipe" | "ignore", "pipe" | "ignore">;
   try {
     child = Bun.spawn({
       cmd: [file, ...args],
@@ -10,20 +11,21 @@ export const startProgram: StartProgram = (file, args, { cwd, env, argv0 }) => {
       env,
       ...(argv0 === undefined ? {} : { argv0 }),
       stdin: "pipe",
-      stdout: "pipe",
-      stderr: "pipe",
+      stdout: use("stdout"),
+      stderr: use("stderr"),
       detached: true,
       windowsHide: true,
     });
   } catch (error) {
     return notStarted(error);
   }
-  const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
+  const readers = new Map<string, ReadableStreamDefaultReader<Uint8Array>>();
   const drained = Promise.withResolvers<void>();
 
   const pump = async (name: "stdout" | "stderr", listener: OutputListener): Promise<void> => {
-    const reader = child[name].getReader();
-    readers.push(reader);
+    const reader = child[name]?.getReader();
+    if (!reader) return;
+    readers.set(name, reader);
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
@@ -51,8 +53,10 @@ export const startProgram: StartProgram = (file, args, { cwd, env, argv0 }) => {
       const both = [pump("stdout", listener), pump("stderr", listener)];
       void Promise.allSettled(both).then(() => drained.resolve());
     },
-    release() {
-      for (const reader of readers) void reader.cancel().catch(() => {});
+    release(output) {
+      for (const [name, reader] of readers) {
+        if (name === (output ?? name)) void reader.cancel().catch(() => {});
+      }
     },
     exited: child.exited.then(
       (): ProgramEnd => ({

@@ -13,8 +13,8 @@ export interface Program {
    * once, right after the start.
    */
   read(listener: OutputListener): void;
-  /** Stops reading. */
-  release(): void;
+  /** Stops reading, all or one of them: a program that writes on is told that nobody listens. */
+  release(output?: "stdout" | "stderr"): void;
   /** How it ended. Rejects with the system's error if it could not be started. */
   readonly exited: Promise<ProgramEnd>;
   /** Resolves when both outputs are closed: that is when the last program that holds them ends. */
@@ -33,6 +33,8 @@ export interface ProgramOptions {
   env: Record<string, string>;
   /** What the program is told that it was started as; the file by default. */
   argv0?: string | undefined;
+  /** The outputs that nobody wants: the program writes them to nowhere. */
+  discard?: readonly ("stdout" | "stderr")[];
 }
 
 export type StartProgram = (file: string, args: readonly string[], options: ProgramOptions) => Program;

@@ -193,10 +193,9 @@ export class ChildProcess extends EventEmitter {
   #output(stream: "stdout" | "stderr"): Readable {
     const { Readable: ReadableClass } = streams();
     this.#open++;
-    let reading: Promise<unknown> = Promise.resolve();
     const readable: Readable = new ReadableClass({
       read: () => {
-        reading = this.#started
+        this.#started
           .then((id) => call("run.read", { id, stream }))
           .then(
             ({ bytes }) =>
@@ -206,20 +205,15 @@ export class ChildProcess extends EventEmitter {
       },
     });
     readable.once("close", () => {
-      if (!readable.readableEnded) void reading.then(() => this.#discard(stream));
+      if (!readable.readableEnded) void this.#discard(stream);
       this.#closed();
     });
     return readable;
   }
 
-  /** The program goes on although nobody reads: it must not wait for that. */
+  /** As a pipe that is closed: a program that writes on is ended by that. */
   async #discard(stream: "stdout" | "stderr"): Promise<void> {
-    try {
-      const id = await this.#started;
-      while ((await call("run.read", { id, stream })).bytes);
-    } catch {
-      // It is over.
-    }
+    await this.#started.then((id) => call("run.discard", { id, stream })).catch(() => {});
   }
 }
 

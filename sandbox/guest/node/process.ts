@@ -3,7 +3,7 @@
  * are the extension's log; its standard input is empty.
  */
 import { about, log } from "xdev:system";
-import { codedError, unsupported } from "./errors.ts";
+import { codedError } from "./errors.ts";
 import { logWriter } from "./log_writer.ts";
 
 type Listener = (...args: unknown[]) => void;
@@ -213,12 +213,6 @@ const process = {
   abort: refuse("abort", ENDS),
   kill: refuse("kill", SIGNALS),
   disconnect: refuse("disconnect", "there is no parent process"),
-  binding: (): never => {
-    throw unsupported("process.binding()");
-  },
-  dlopen: (): never => {
-    throw unsupported("process.dlopen()");
-  },
 };
 Object.defineProperty(process, Symbol.toStringTag, { value: "process", configurable: true });
 

@@ -172,6 +172,13 @@ const same: Record<string, Scenario> = {
     return new Promise((resolve) => child.on("close", resolve));
   },
 
+  "a program whose output is destroyed is ended when it writes on": async ({ child_process }) => {
+    const child = child_process.spawn("yes");
+    child.stdout.once("data", () => child.stdout.destroy());
+    // By SIGPIPE or by an error of its own: that depends on what the runtime makes pipes of.
+    return new Promise((resolve) => child.on("close", (code: number | null) => resolve(code !== 0)));
+  },
+
   "spawn with a shell": async ({ child_process }) => {
     const child = child_process.spawn("echo $((1 + 1)); exit 4", { shell: true });
     let out = "";
@@ -309,11 +316,6 @@ const own: Record<string, Scenario> = {
     );
     return [isKilled, signal];
   },
-  "nobody reads": async ({ child_process }) => {
-    const child = child_process.spawn("head", ["-c", "3000000", "/dev/zero"]);
-    child.stdout.destroy();
-    return new Promise((resolve) => child.on("exit", resolve));
-  },
 };
 
 describe("child_process in the sandbox, as outside", () => {
@@ -364,10 +366,6 @@ describe("child_process in the sandbox, by itself", () => {
 
   test("a program that is killed before it runs is ended", async () => {
     assert.deepEqual(await guest.run("killed before it ran"), [true, "SIGTERM"]);
-  });
-
-  test("a program whose output was destroyed is not held up", async () => {
-    assert.equal(await guest.run("nobody reads"), 0);
   });
 
   test("without a grant for the shell, simple commands run and others say what they need", async () => {

@@ -119,7 +119,7 @@ const own: Record<string, Scenario> = {
   cwd: ({ process }) => process.cwd(),
   refused: ({ process }) => {
     const messages: string[] = [];
-    for (const name of ["exit", "abort", "kill", "chdir", "binding", "dlopen"]) {
+    for (const name of ["exit", "reallyExit", "abort", "kill", "chdir", "disconnect"]) {
       try {
         process[name]("/");
         messages.push(`${name} returned`);
