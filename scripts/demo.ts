@@ -1,10 +1,10 @@
 /**
- * The demo of `npm start`: the compiled agent in a scratch folder, with the replay model, a policy process and a sandboxed
- * extension. Prints what happens and exits with 0 only if all of it really happened.
+ * The demo of `npm start`: the compiled agent in a scratch folder, with the replay model, a policy process and two sandboxed
+ * extensions. Prints what happens and exits with 0 only if all of it really happened.
  */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -38,6 +38,12 @@ try {
     ],
     ["the sandboxed extension's tool answered", has("hello_extension", false, "Hello, world")],
     [
+      "an extension without permissions could not read ~/.ssh",
+      has("look_around", false, "extension curious may not read") &&
+        !results.some(({ text }) => text.includes("id_ed25519")),
+    ],
+    ["nor open a connection", has("look_around", false, "extension curious may not connect to 127.0.0.1:9")],
+    [
       "a file was written and read back",
       has("read", false, "written by the agent") &&
         (await readFile(join(work, "note.txt"), "utf8").catch(() => "")) === "written by the agent\n",
@@ -54,12 +60,19 @@ try {
 async function runAgent(cwd: string): Promise<{ results: Result[]; answer: string; status: number | null }> {
   const args = ["-p", "Show me what you can do.", "--mode", "json"];
   args.push("--model", `replay:${join(examples, "demo.yml")}`, "--data-dir", join(scratch, "data"));
-  args.push("-e", join(examples, "deny-rm.py"), "-e", join(examples, "quick-start.ts"));
+  for (const name of ["deny-rm.py", "quick-start.ts", "curious.ts"]) args.push("-e", join(examples, name));
   console.log(
     `$ xdev ${args.map((arg) => (/\s/.test(arg) ? `"${arg}"` : arg.replace(`${root}/`, ""))).join(" ")}\n`,
   );
 
-  const child = spawn(join(root, "dist", "xdev"), args, { cwd, stdio: ["ignore", "pipe", "inherit"] });
+  const home = join(scratch, "home");
+  await mkdir(join(home, ".ssh"), { recursive: true });
+  await writeFile(join(home, ".ssh", "id_ed25519"), "");
+  const child = spawn(join(root, "dist", "xdev"), args, {
+    cwd,
+    env: { ...process.env, HOME: home },
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
   const results: Result[] = [];
   let answer = "";

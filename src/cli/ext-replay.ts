@@ -8,6 +8,7 @@ import { startFolder } from "../base/start-folder.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
+import { sessionAuthority } from "../extensions/authority.ts";
 import type { Difference } from "../extensions/json-diff.ts";
 import { ExtensionManager } from "../extensions/manager.ts";
 import { readRecording } from "../extensions/recording.ts";
@@ -37,6 +38,14 @@ export async function extReplay(invocation: ReplayInvocation, interrupt: AbortSi
     settings: settings.extensionHost,
     env: process.env,
     dataDir,
+    // As in a session without a terminal: what was granted, and no question.
+    authority: sessionAuthority({
+      dataDir,
+      cwd: startFolder(),
+      env: process.env,
+      settings: settings.extensionHost,
+      notice: (text) => log.debug(text),
+    }),
     wrapChannel: (channel) => player.attach(channel),
     host: {
       notice: (notice) => log.debug(notice),

@@ -77,6 +77,14 @@ async function greet(
     settings: settings.extensionHost,
     env: process.env,
     dataDir,
+    // As in a session without a terminal: what was granted, and no question.
+    authority: sessionAuthority({
+      dataDir,
+      cwd: cwd,
+      env: process.env,
+      settings: settings.extensionHost,
+      notice: (text) => log.debug(text),
+    }),
     wrapChannel,
     host: {
       // With one extension and no tools in use, what there is to say is that it failed or died.

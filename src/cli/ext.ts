@@ -7,6 +7,7 @@ import { startFolder } from "../base/start-folder.ts";
 import { escapeControls, oneLine } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
+import { sessionAuthority } from "../extensions/authority.ts";
 import type { Extension } from "../extensions/extension.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
 import { ExtensionManager } from "../extensions/manager.ts";
@@ -22,6 +23,8 @@ export interface Inspection {
   name: string;
   path: string;
   kind: "process" | "worker";
+  /** Where it runs: a process, a worker of the agent's, or an extension host. */
+  level: "process" | "worker" | "host";
   state: string;
   error?: string;
   tools: string[];
@@ -58,6 +61,14 @@ export async function ext(
     settings: settings.extensionHost,
     env: process.env,
     dataDir,
+    // As in a session without a terminal: what was granted, and no question.
+    authority: sessionAuthority({
+      dataDir,
+      cwd: resolvePath(options.cwd ?? ".", startFolder()),
+      env: process.env,
+      settings: settings.extensionHost,
+      notice: (text) => log.debug(text),
+    }),
     host: {
       notice: (text) => log.debug(text),
       notify: (name, message) => log.debug(`extension ${name} says: ${message}`),
@@ -94,6 +105,7 @@ function inspect(extension: Extension): Inspection {
     name: extension.name,
     path: extension.path,
     kind: extension.kind,
+    level: extension.level,
     state: extension.state,
     ...(extension.reason === undefined ? {} : { error: extension.reason }),
     tools: names(found?.tools.map(({ name }) => toolName(name))),
@@ -107,9 +119,9 @@ function inspect(extension: Extension): Inspection {
   };
 }
 
-function line({ name, kind, state, error, tools, commands, path }: Inspection): string {
+function line({ name, level, state, error, tools, commands, path }: Inspection): string {
   const what = error ?? `${count(tools.length, "tool")}, ${count(commands.length, "command")}`;
-  return `${name}  ${kind}  ${state}  ${oneLine(what)}  ${oneLine(path)}\n`;
+  return `${name}  ${level}  ${state}  ${oneLine(what)}  ${oneLine(path)}\n`;
 }
 
 function count(number: number, noun: string): string {
@@ -117,8 +129,8 @@ function count(number: number, noun: string): string {
 }
 
 function page(inspection: Inspection): string {
-  const { name, path, kind, state, error, ...lists } = inspection;
-  const rows = [`${name}  ${kind}  ${state}`, `  path: ${oneLine(path)}`];
+  const { name, path, kind: _, level, state, error, ...lists } = inspection;
+  const rows = [`${name}  ${level}  ${state}`, `  path: ${oneLine(path)}`];
   if (error !== undefined) rows.push(`  error: it ${oneLine(error)}`);
   for (const [title, names] of Object.entries(lists)) {
     if (names.length > 0) rows.push(`  ${title}: ${names.join(", ")}`);
