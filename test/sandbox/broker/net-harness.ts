@@ -1,5 +1,6 @@
 /** The network's part of a broker with rights that write down what they are asked, and raw servers on loopback. */
 import { createServer, type Server, type Socket } from "node:net";
+import type { Rights } from "../../../sandbox/broker/broker.ts";
 import { createNetOperations } from "../../../sandbox/broker/net.ts";
 import { NET_SETTINGS, type NetSettings } from "../../../sandbox/broker/net-connect.ts";
 import type { Request } from "../../../sandbox/permissions/request.ts";
@@ -13,6 +14,8 @@ export function requestText(request: Request): string {
 }
 
 export interface NetOptions extends Partial<NetSettings> {
+  /** Real ones, instead of `allow`. */
+  rights?: Rights;
   /** What is granted; everything by default. */
   allow?: (text: string) => boolean;
   openFiles?: number;
@@ -28,7 +31,7 @@ export class Net implements AsyncDisposable {
   wait: () => Promise<void> = async () => {};
 
   constructor(options: NetOptions = {}) {
-    const { allow = () => true, openFiles = 50, names = {}, ...settings } = options;
+    const { allow = () => true, openFiles = 50, names = {}, rights: real, ...settings } = options;
     const operations = createNetOperations({
       ...NET_SETTINGS,
       resolve: async (name) => {
@@ -42,7 +45,7 @@ export class Net implements AsyncDisposable {
     const rights = new FakeRights((request) => allow(requestText(request)));
     const demand = rights.demand.bind(rights);
     rights.demand = async (request) => {
-      await Promise.all([demand(request), this.wait()]);
+      await Promise.all([demand(request), real?.demand(request), this.wait()]);
     };
     this.#test = testBroker("/", {
       rights,
