@@ -9,6 +9,7 @@ import { printLong } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
+import { sessionAuthority } from "../extensions/authority.ts";
 import type { Channel } from "../extensions/channel.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import { ExtensionManager, type ManagerOptions } from "../extensions/manager.ts";
