@@ -5,7 +5,7 @@ import { basename, dirname } from "node:path";
 import * as v from "valibot";
 import { type CallContext, type Operations, operation } from "./broker.ts";
 import { type Asked, fsError } from "./fs-errors.ts";
-import { type Held, holdFolder, Moved } from "./fs-hold.ts";
+import { type Held, hold, holdFolder, Moved, sameFile } from "./fs-hold.ts";
 import { checkMode } from "./fs-open.ts";
 import { modeParam, pathParam, statData, timeParam } from "./fs-params.ts";
 import { attempt, checkOpenable, holdPlace, locate } from "./fs-place.ts";
@@ -24,6 +24,16 @@ function onPlace<T>(
     if (held.info.isSymbolicLink()) throw new Moved();
     return await run(held);
   });
+}
+
+/** By its name in its folder: some runtimes look at the mode of a link itself, and a descriptor's is that of how it was opened. */
+async function accessHeld(held: Held, mode: number): Promise<void> {
+  const name = basename(held.path);
+  if (name === "" || mode === 0) return access(held.act, mode);
+  await using folder = await holdFolder(dirname(held.path));
+  await access(folder.at(name), mode);
+  await using now = await hold(held.path);
+  if (!sameFile(now.info, held.info)) throw new Moved();
 }
 
 export const placeOperations: Operations = {
@@ -55,7 +65,7 @@ export const placeOperations: Operations = {
       const rights: ("read" | "write")[] = mode & constants.W_OK ? ["write"] : [];
       if (mode === 0 || mode & (constants.R_OK | constants.X_OK)) rights.unshift("read");
       return onPlace(context, { syscall: "access", path }, rights, async (held) => {
-        await access(held.act, mode);
+        await accessHeld(held, mode);
         return {};
       });
     },
