@@ -30,6 +30,12 @@ async function main(invocation: Invocation): Promise<number> {
         return (await import("./cli/ext-trace.ts")).extTrace(invocation, interrupt);
       case "ext-replay":
         return (await import("./cli/ext-replay.ts")).extReplay(invocation, interrupt);
+      case "ext-grant":
+      case "ext-revoke":
+      case "ext-permissions":
+        return (await import("./cli/ext-permissions.ts")).extPermissions(invocation, interrupt);
+      case "ext-audit":
+        return (await import("./cli/ext-audit.ts")).extAudit(invocation);
       case "models":
         return (await import("./cli/models.ts")).models(invocation, interrupt);
       case "docs":

@@ -54,8 +54,8 @@ function cut(text: string, columns: number): string {
 function cutMiddle(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   const half = Math.floor((columns - 2) / 2);
-  const front = cut(text, half).replace(/…$/, "");
-  const back = [...cut([...text].reverse().join(""), half).replace(/…$/, "")].reverse().join("");
+  const front = cut(text, half + 2).replace(/…$/, "");
+  const back = [...cut([...text].reverse().join(""), half + 2).replace(/…$/, "")].reverse().join("");
   return `${front}…${back}`;
 }
 

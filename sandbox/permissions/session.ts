@@ -3,7 +3,7 @@
  * new. Nothing here loads a schema, a parser or a prompt unless there is something to look at or somebody to ask.
  */
 import { homedir, tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { basename, join, sep } from "node:path";
 import { sha256 } from "../../src/base/cache.ts";
 import { errorText } from "../../src/base/errors.ts";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
@@ -71,7 +71,8 @@ export async function extensionRights(options: SessionOptions): Promise<SessionR
   const folders = await sessionFolders(options);
   const ending = new AbortController();
   const stored = await storedRecord(dataDir, path, notice);
-  const { record, session } = await settle(options, stored, ending.signal);
+  const canonical = { ...options, dataDir: folders.dataDir };
+  const { record, session } = await settle(canonical, stored, ending.signal);
   const audit = openAudit(folders.dataDir, basename(folders.data));
   const grantName = grantNameOf(path, name, folders.dataDir);
   const rights = await createRights({
@@ -83,7 +84,7 @@ export async function extensionRights(options: SessionOptions): Promise<SessionR
     denied: record.denied,
     session,
     flags: flags?.permissions ?? NONE,
-    allowAll: isAllowedAll(options, folders.dataDir),
+    allowAll: isAllowedAll(canonical),
     asker: user,
     audit,
     signal: ending.signal,
@@ -179,7 +180,7 @@ async function settle(
     const isNews = record.digest !== undefined || !isEmpty(requested);
     return { record: isNews && usable ? await store(NONE) : kept, session: NONE };
   }
-  const open = isAllowedAll(options, dataDir) ? NONE : difference(toAsk, flags?.permissions ?? NONE);
+  const open = isAllowedAll(options) ? NONE : difference(toAsk, flags?.permissions ?? NONE);
   if (nobody || isEmpty(open)) return { record: kept, session: NONE };
   options.onWaiting?.(true);
   const answer = await user
@@ -207,9 +208,10 @@ export function codeDigest({
   return sha256(JSON.stringify([sha256(bundleSource), declared ?? null]));
 }
 
-function isAllowedAll({ flags, name, path }: SessionOptions, dataDir: string): boolean {
-  const grantName = grantNameOf(path, name, dataDir);
-  return flags?.all.some((one) => one === name || one === grantName) === true;
+/** By its name, or by its path; what a repository brings can call itself what it wants and is meant by its path alone. */
+function isAllowedAll({ flags, name, path, dataDir }: SessionOptions): boolean {
+  const isOfRepository = !isInside(path, dataDir) && path.includes(`${sep}.xdev${sep}`);
+  return flags?.all.some((one) => one === path || (one === name && !isOfRepository)) === true;
 }
 
 /** What an extension asks for. */

@@ -3,9 +3,17 @@
  * plain data; runs nothing.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
+import type { AllowFlags } from "../../sandbox/permissions/flags.ts";
 import { VERSION } from "../base/version.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { HOOK_EVENTS, type HookEvent, isHookEvent } from "../hooks/events.ts";
+import {
+  addAllowFlags,
+  addPermissionCommands,
+  allowFlags,
+  type PermissionInvocation,
+  withFlagValues,
+} from "./permission-args.ts";
 
 export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 
@@ -30,6 +38,8 @@ export interface RunOptions extends CommonOptions {
   discover: boolean;
   /** Of `--hook`, in the order given. */
   hooks: { event: HookEvent; command: string }[];
+  /** Of `--allow-…`: what extensions may do in this run. */
+  allow?: AllowFlags;
 }
 
 export type Invocation =
@@ -43,6 +53,7 @@ export type Invocation =
   /** An empty prompt and no files: nothing is asked. */
   | { command: "ext-trace"; extension: string; prompt: string; files: string[]; options: RunOptions }
   | { command: "ext-replay"; file: string; against: string; json: boolean; options: CommonOptions }
+  | PermissionInvocation
   | { command: "models"; json: boolean; options: CommonOptions }
   /** `folder` is as the user wrote it. */
   | { command: "trust"; folder?: string; yes: boolean; options: CommonOptions }
@@ -61,7 +72,7 @@ export function parseArguments(argv: readonly string[]): Invocation {
     result = invocation;
   });
   try {
-    program.parse(argv, { from: "user" });
+    program.parse(withFlagValues(argv), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return { command: "none", status: error.exitCode === 0 ? 0 : 2 };
@@ -105,6 +116,8 @@ function define(found: (invocation: Invocation) => void): Command {
     .option("-e, --extension <path>", "load an extension as well; again and again", collect, [])
     .option("--no-extensions", "load no extension of the data dir")
     .option("--hook <event=command>", "run a shell command on an event; again and again", hook, []);
+  program.optionsGroup("Permissions of extensions, for this run:");
+  addAllowFlags(program);
   program.optionsGroup("Files:");
   program.option("--data-dir <dir>", "settings and extensions (XDEV_DATA_DIR; default ~/.xdev/agent)");
   program.optionsGroup("Help:");
@@ -123,7 +136,7 @@ function define(found: (invocation: Invocation) => void): Command {
 
   const ext = program
     .command("ext")
-    .description("list, inspect, trace and replay extensions")
+    .description("list, inspect, trace and replay extensions, and grant them permissions")
     .helpCommand("help [command]", "print the help of a command")
     .exitOverride();
   ext.action(() => ext.help({ error: true }));
@@ -180,6 +193,7 @@ function define(found: (invocation: Invocation) => void): Command {
       const { against, json } = options as { against: string; json?: boolean };
       found({ command: "ext-replay", file, against, json: json === true, options: commonOptions(options) });
     });
+  addPermissionCommands(ext, common, commonOptions, found);
   common(program.command("models").description("which models are usable, and why the others are not"))
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  xdev models --json")
@@ -294,6 +308,7 @@ function runOptions(options: Record<string, unknown>): RunOptions {
     extensions: given.extension,
     discover: (options.extensions as boolean | undefined) !== false,
     hooks: options.hook as RunOptions["hooks"],
+    allow: allowFlags(options),
   };
 }
 
