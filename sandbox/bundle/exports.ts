@@ -23,8 +23,27 @@ export function exportedPath(
   return typeof main === "string" ? `./${main.replace(/^\.?\/+/, "")}` : "fallback";
 }
 
+/**
+ * What the `imports` map of a package.json says about `#name`: a relative path (`./…`), a bare specifier of a package or of the
+ * host, or undefined.
+ */
+export function importedTarget(
+  json: Record<string, unknown> | undefined,
+  specifier: string,
+  kind: ImportKind,
+): string | undefined {
+  const map = json?.imports;
+  if (typeof map !== "object" || map === null || Array.isArray(map)) return undefined;
+  if (specifier === "#" || specifier.startsWith("#/")) return undefined;
+  return fromMap(map as Record<string, unknown>, specifier, conditionsOf(kind), true);
+}
+
+function conditionsOf(kind: ImportKind): Set<string> {
+  return new Set([kind, "node", "module-sync", "default"]);
+}
+
 function fromExports(map: unknown, subpath: string, kind: ImportKind): string | undefined {
-  const conditions = new Set([kind, "node", "default"]);
+  const conditions = conditionsOf(kind);
   const isSubpathMap =
     typeof map === "object" &&
     map !== null &&
@@ -32,9 +51,18 @@ function fromExports(map: unknown, subpath: string, kind: ImportKind): string | 
     Object.keys(map).some((key) => key.startsWith("."));
   if (!isSubpathMap) return subpath === "." ? target(map, "", conditions) : undefined;
 
-  const entries = map as Record<string, unknown>;
+  return fromMap(map as Record<string, unknown>, subpath, conditions, false);
+}
+
+/** `bare`: whether a target may be the name of a package. */
+function fromMap(
+  entries: Record<string, unknown>,
+  subpath: string,
+  conditions: Set<string>,
+  bare: boolean,
+): string | undefined {
   if (Object.hasOwn(entries, subpath) && !subpath.includes("*")) {
-    return target(entries[subpath], "", conditions);
+    return target(entries[subpath], "", conditions, bare);
   }
   // The longest text before the `*` wins.
   const patterns = Object.keys(entries)
@@ -45,22 +73,29 @@ function fromExports(map: unknown, subpath: string, kind: ImportKind): string | 
     const fits = subpath.length > before.length + after.length;
     if (fits && subpath.startsWith(before) && subpath.endsWith(after)) {
       const star = subpath.slice(before.length, subpath.length - after.length);
-      return target(entries[pattern], star, conditions);
+      return target(entries[pattern], star, conditions, bare);
     }
   }
   return undefined;
 }
 
-function target(value: unknown, star: string, conditions: Set<string>, depth = 0): string | undefined {
+function target(
+  value: unknown,
+  star: string,
+  conditions: Set<string>,
+  bare = false,
+  depth = 0,
+): string | undefined {
   if (depth > 20) return undefined;
   if (typeof value === "string") {
     // One star, as Node has it: many of them times a long name is a path that fills the memory.
-    if (!value.startsWith("./") || value.split("*").length > 2) return undefined;
+    if (value.split("*").length > 2) return undefined;
+    if (!value.startsWith("./") && !(bare && /^[a-z@]/i.test(value))) return undefined;
     return value.replace("*", () => star);
   }
   if (Array.isArray(value)) {
     for (const item of value) {
-      const found = target(item, star, conditions, depth + 1);
+      const found = target(item, star, conditions, bare, depth + 1);
       if (found !== undefined) return found;
     }
     return undefined;
@@ -68,7 +103,7 @@ function target(value: unknown, star: string, conditions: Set<string>, depth = 0
   if (typeof value !== "object" || value === null) return undefined;
   for (const [condition, item] of Object.entries(value)) {
     if (!conditions.has(condition)) continue;
-    const found = target(item, star, conditions, depth + 1);
+    const found = target(item, star, conditions, bare, depth + 1);
     // `null` ends the search: "not exported under this condition".
     if (found !== undefined || item === null) return found;
   }

@@ -104,6 +104,8 @@ export class Reader {
   readonly probes = new Map<string, string | undefined>();
   /** Folders that were listed, and the digest of the names in each. */
   readonly folders = new Map<string, string>();
+  /** The package.json files that were read: every import asks for some. */
+  readonly packages = new Map<string, Record<string, unknown>>();
   #bytes = 0;
   #files = 0;
 

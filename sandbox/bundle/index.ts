@@ -11,9 +11,10 @@ import { disguise } from "./disguise.ts";
 import type { ImportKind } from "./exports.ts";
 import { existing, loaderOf, Reader, refuse } from "./files.ts";
 import { checkAttributes, placeOfImport } from "./imports.ts";
-import { inRoot, lazyTables } from "./lazy.ts";
+import { inRoot, lazyTables, needsModule } from "./lazy.ts";
 import { findLookAlike } from "./look-alikes.ts";
-import { fileId, mark, resolvedLiterals, setMarks } from "./marks.ts";
+import { allName, EXPORT_ALL, fileId, mark, readAllName, resolvedLiterals, setMarks } from "./marks.ts";
+import { moduleKind } from "./modules.ts";
 import type { BundledFile, BundledFiles } from "./own-places.ts";
 import { BUNDLE_URL, type PlaceTable, placeTable } from "./places.ts";
 import { originalPlace, withLinesInFront } from "./positions.ts";
@@ -85,6 +86,8 @@ class Session {
   readonly marked = new Map<string, BundledFile>();
   /** What functions of `createRequire` ask the guest's loader for. */
   readonly madeImports = new Set<string>();
+  /** Texts that belong to a file and lie beside it: the file's path and theirs, by a path that no file has. */
+  readonly #beside = new Map<string, { of: string; text: string }>();
   readonly #reader: Reader;
 
   constructor(reader: Reader) {
@@ -93,16 +96,23 @@ class Session {
 
   readonly hooks: BundleHooks = {
     resolve: async (specifier: string, importer: string, kind: ImportKind = "import") => {
+      if (readAllName(specifier) !== undefined) return { external: true };
+      const beside = this.#beside.get(importer);
+      if (beside) return this.hooks.resolve(specifier, beside.of, kind);
       try {
         if (!this.texts.has(importer)) throw refuse(importer, "is not part of the bundle");
+        const own = `${importer}?needs`;
+        if (this.#beside.has(own) && specifier === needsModule(this.#idOf(importer))) return { path: own };
         const found = await resolveSpecifier(specifier, importer, kind, this.#reader);
-        if ("external" in found) this.externals.add(specifier);
+        if ("external" in found) this.externals.add(found.name ?? specifier);
         return found;
       } catch (error) {
         throw this.#imported(error, specifier, importer);
       }
     },
     load: async (path: string) => {
+      const beside = this.#beside.get(path);
+      if (beside) return { contents: beside.text, loader: "js" };
       const loader = loaderOf(path);
       if ((await existing(path)) !== path) throw refuse(path, "is no longer the file that it was");
       const contents = await this.#reader.read(path);
@@ -113,17 +123,43 @@ class Session {
     },
   };
 
+  /** `text` as the linkers understand it. Lines stay. */
+  async #prepare(path: string, text: string): Promise<string> {
+    let result = "";
+    let at = 0;
+    for (const { 0: all, 1: begin = "", 3: specifier = "", index } of text.matchAll(EXPORT_ALL)) {
+      const found = await resolveSpecifier(specifier, path, "import", this.#reader).catch(() => undefined);
+      if (!found || !("external" in found)) continue;
+      const name = found.name ?? specifier;
+      this.externals.add(name);
+      result += `${text.slice(at, index)}${begin}"${allName(name)}"`;
+      at = index + all.length;
+    }
+    result += text.slice(at);
+    // No longer the first line's beginning.
+    if (result.startsWith("#!")) result = `//${result}`;
+    // As TypeScript has it, the comment that names a factory asks for it.
+    const factory = /\.[jt]sx$/.test(path) && /@jsx\s+\w/.test(text) && !/@jsxRuntime\s/.test(text);
+    return factory ? `/** @jsxRuntime classic */${result}` : result;
+  }
+
+  #idOf(path: string): string {
+    return fileId(inRoot(path, this.#reader));
+  }
+
   async #mark(path: string, text: string) {
     const relativePath = inRoot(path, this.#reader);
-    const id = fileId(relativePath);
-    // In front of the first line only spaces change.
-    const marked = setMarks(text.startsWith("#!") ? `//${text}` : text, id);
-    const tables = await lazyTables(path, text, marked, id, this.#reader);
+    const id = this.#idOf(path);
+    const prepared = await this.#prepare(path, text);
+    const marked = setMarks(prepared, id);
+    const tables = await lazyTables(path, prepared, marked, id, this.#reader);
     for (const name of tables.externals) this.madeImports.add(name);
+    if (tables.module !== undefined) this.#beside.set(`${path}?needs`, { of: path, text: tables.module });
     const resolved: Record<string, string> = {};
     for (const literal of resolvedLiterals(text)) {
       const found = await resolveSpecifier(literal, path, "require", this.#reader).catch(() => undefined);
-      if (found) resolved[literal] = "path" in found ? `./${inRoot(found.path, this.#reader)}` : "";
+      if (found && "path" in found) resolved[literal] = `./${inRoot(found.path, this.#reader)}`;
+      else if (moduleKind(literal) === "external") resolved[literal] = "";
     }
     this.marked.set(id, { path: relativePath, resolved });
     return {

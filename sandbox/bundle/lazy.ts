@@ -19,6 +19,8 @@ const NOT_CODE = /\.(?:d\.[cm]?ts|test\.\w+|spec\.\w+)$/;
 export interface Tables {
   /** To be put behind the text of the file. */
   text: string;
+  /** The text of a module that `text` imports as `needsModule(id)`. */
+  module?: string;
   /** Modules of the guest's loader that are asked for by functions of `createRequire`. */
   externals: string[];
 }
@@ -33,6 +35,7 @@ export async function lazyTables(
 ): Promise<Tables> {
   const externals: string[] = [];
   let tables = "";
+  let module: string | undefined;
   if (marked.loads.length > 0) {
     const files = await filesFor(path, text, marked.loads, reader);
     const lines = files.map((file) => entry(`./${inRoot(file, reader)}`, `import(${from(path, file)})`));
@@ -55,9 +58,27 @@ export async function lazyTables(
       const key = literal.startsWith(".") ? `./${inRoot(join(dirname(path), literal), reader)}` : literal;
       lines.push(entry(key, `require(${JSON.stringify(literal)})`));
     }
-    tables += table(mark("Needs", id), lines);
+    const needs = table(mark("Needs", id), lines);
+    if (marked.makes && IS_MODULE.test(text)) {
+      // In the file itself `require` is likely to be a variable.
+      tables += `import { ${mark("Needs", id)} } from ${JSON.stringify(needsModule(id))};`;
+      module = `export ${needs}`;
+    } else {
+      tables += needs;
+    }
   }
-  return { text: tables === "" ? "" : `\n;${tables}`, externals };
+  return {
+    text: tables === "" ? "" : `\n;${tables}`,
+    externals,
+    ...(module === undefined ? {} : { module }),
+  };
+}
+
+const IS_MODULE = /^[ \t]*(?:import|export)(?![\w$(.])/m;
+
+/** The specifier of the table of what a file's functions of `createRequire` may be asked for. */
+export function needsModule(id: string): string {
+  return `xdev-needs:${id}`;
 }
 
 const entry = (key: string, code: string): string => `[${JSON.stringify(key)}]: () => ${code}`;

@@ -90,8 +90,22 @@ export function setMarks(text: string, id: string): Marked {
   return found;
 }
 
+/** `export * from "…"` of a module of the host: Bun names the module after the text, and forgets to declare that name. */
+export const EXPORT_ALL = /^([ \t]*export\s*\*\s*from\s*)(["'])([^"'\\\n]{1,500})\2/gm;
+
+/** A specifier that is a name, whatever it stands for. */
+export function allName(specifier: string): string {
+  return `__xdevAll_${Buffer.from(specifier).toString("hex")}_`;
+}
+
+/** The specifier of such a name, which a linker may have put digits behind. */
+export function readAllName(name: string): string | undefined {
+  const [, hex] = /^__xdevAll_((?:[0-9a-f]{2})+)_\d*$/.exec(name) ?? [];
+  return hex === undefined ? undefined : Buffer.from(hex, "hex").toString();
+}
+
 const IN_LITERALS = new RegExp(
-  `__xdevMeta_${ID}_|__xdevLoad_${ID}_\\(__xdevLoads_${ID}_,|__xdevNeed_${ID}_,__xdevNeeds_${ID}_,|__xdevMake_${ID}_\\(__xdevNeeds_${ID}_,`,
+  `__xdevAll_(?:[0-9a-f]{2})+_|__xdevMeta_${ID}_|__xdevLoad_${ID}_\\(__xdevLoads_${ID}_,|__xdevNeed_${ID}_,__xdevNeeds_${ID}_,|__xdevMake_${ID}_\\(__xdevNeeds_${ID}_,`,
   "g",
 );
 
@@ -105,7 +119,7 @@ export function withoutMarks(raw: string): string {
         ? "import("
         : found.startsWith("__xdevNeed")
           ? ""
-          : "createRequire(",
+          : (readAllName(found) ?? "createRequire("),
   );
 }
 

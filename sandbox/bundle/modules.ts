@@ -28,7 +28,20 @@ const NODE_MODULES = new Set(
 /** What they are for can't be had inside a sandbox: other threads, other realms, the engine itself. */
 const REFUSED_MODULES = new Set("vm worker_threads inspector cluster repl v8 wasi trace_events".split(" "));
 
-export type ModuleKind = "external" | "refused" | "package";
+/** Packages whose only use is to load native addons. */
+const NATIVE_LOADERS = new Set([
+  "bindings",
+  "node-gyp",
+  "node-gyp-build",
+  "node-gyp-build-optional-packages",
+  "node-pre-gyp",
+  "@mapbox/node-pre-gyp",
+  "pkg-prebuilds",
+  "ffi-napi",
+  "koffi",
+]);
+
+export type ModuleKind = "external" | "refused" | "native" | "package";
 
 /** What a bare specifier (not a path, not a URL but `node:`) means. */
 export function moduleKind(specifier: string): ModuleKind {
@@ -36,6 +49,7 @@ export function moduleKind(specifier: string): ModuleKind {
   const top = name.split("/", 1)[0]!;
   if (REFUSED_MODULES.has(top)) return "refused";
   if (specifier !== name || NODE_MODULES.has(top)) return "external";
+  if (NATIVE_LOADERS.has(packageName(specifier))) return "native";
   return isHostPackage(packageName(specifier)) ? "external" : "package";
 }
 

@@ -54,11 +54,13 @@ export class Places {
     this.#files = files;
     this.#links = links;
     this.#folders = new Set([...files.byId.values()].map(({ path }) => dirname(path)));
-    if (!code.includes("__xdev")) return;
+    // Linkers name modules by their whole paths.
+    const whole = `xdev:${files.root}/`;
+    if (!code.includes("__xdev") && !code.includes(whole)) return;
     for (const { type, start, end } of parsed.tokens) {
       if (type !== tokTypes.string && type !== tokTypes.template && type !== tokTypes.regexp) continue;
       const raw = code.slice(start, end);
-      const plain = withoutMarks(raw);
+      const plain = withoutMarks(raw).replaceAll(whole, "xdev:");
       if (plain !== raw) edits.replace(start, end, plain);
     }
   }

@@ -1,16 +1,17 @@
 /**
- * What a specifier means, decided here and by nobody else: neither tsconfig paths nor `imports` and `browser` maps of the
- * extension have a say. A result is a canonical path of a file that may be bundled, or "external", left for the guest's
+ * What a specifier means, decided here and by nobody else: neither tsconfig paths nor `browser` maps of the extension
+ * have a say, and a package's `imports` and `exports` lead to its own files only. A result is a canonical path of a file that may be bundled, or "external", left for the guest's
  * loader. Everything else is refused.
  */
-import { dirname, isAbsolute, join, resolve as joinPaths } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve as joinPaths } from "node:path";
 import { isInside } from "../../src/base/files.ts";
-import { exportedPath, type ImportKind } from "./exports.ts";
+import { exportedPath, type ImportKind, importedTarget } from "./exports.ts";
 import { checkPlace, existing, kindOf, LOADERS, loaderOf, type Reader, refuse } from "./files.ts";
 import { moduleKind, packageName } from "./modules.ts";
 import { readPackage } from "./root.ts";
 
-export type Resolution = { path: string } | { external: true };
+/** `name` is what the guest's loader is asked for, where that is not what is written. */
+export type Resolution = { path: string } | { external: true; name?: string };
 
 /** TypeScript's way: `./a.js` may mean `./a.ts`. */
 const WRITTEN_AS: Record<string, string[]> = {
@@ -38,13 +39,7 @@ export async function resolveSpecifier(
     if (path !== undefined) return { path };
     throw refuse(quoted, "no such file", "Check the path; its extension may be left out.");
   }
-  if (specifier.startsWith("#")) {
-    throw refuse(
-      quoted,
-      'the "imports" map of package.json is not supported',
-      "Import the file by its path.",
-    );
-  }
+  if (specifier.startsWith("#")) return fromImports(specifier, importer, kind, reader);
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("node:")) {
     throw refuse(quoted, "modules can't be imported by URL", "Import a file or a package.");
   }
@@ -56,8 +51,18 @@ export async function resolveSpecifier(
       "Do without it; the sandbox has no such thing.",
     );
   }
+  if (what === "native") {
+    throw refuse(
+      quoted,
+      "this package loads native addons, which can't run in the sandbox",
+      "Use a pure JavaScript package instead.",
+    );
+  }
   if (what === "external") return { external: true };
-  return (await fromNodeModules(specifier, importer, kind, reader)) ?? { external: true };
+  return (
+    (await ownName(specifier, importer, kind, reader)) ??
+    (await fromNodeModules(specifier, importer, kind, reader)) ?? { external: true }
+  );
 }
 
 /** The longest name of a module, in characters. */
@@ -95,6 +100,55 @@ async function probe(path: string, reader: Reader | undefined): Promise<string |
   return undefined;
 }
 
+/** The package that a file belongs to: the nearest package.json from its folder up to the root. */
+async function packageOf(
+  importer: string,
+  reader: Reader,
+): Promise<{ folder: string; json: Record<string, unknown> } | undefined> {
+  for (let folder = dirname(importer); isInside(folder, reader.root); folder = dirname(folder)) {
+    const json = await packageJson(folder, reader);
+    if (json) return { folder, json };
+    if (folder === dirname(folder) || basename(dirname(folder)) === "node_modules") break;
+  }
+  return undefined;
+}
+
+/** `#name`, as the package of the importer has it in its `imports`: a file of its own, another package, or the host's. */
+async function fromImports(
+  specifier: string,
+  importer: string,
+  kind: ImportKind,
+  reader: Reader,
+): Promise<Resolution> {
+  const quoted = JSON.stringify(specifier);
+  const own = await packageOf(importer, reader);
+  const wish = importedTarget(own?.json, specifier, kind);
+  if (!own || wish === undefined) {
+    throw refuse(quoted, 'no "imports" of a package.json says what this is', "Import the file by its path.");
+  }
+  if (!wish.startsWith("./")) {
+    if (wish.startsWith("#")) throw refuse(quoted, "leads to another # name");
+    const found = await resolveSpecifier(wish, join(own.folder, "package.json"), kind, reader);
+    return "external" in found ? { external: true, name: wish } : found;
+  }
+  return { path: await fileOf(own.folder, wish, quoted, reader) };
+}
+
+/** A package that imports itself by its name, which it may if it says what it exports. */
+async function ownName(
+  specifier: string,
+  importer: string,
+  kind: ImportKind,
+  reader: Reader,
+): Promise<Resolution | undefined> {
+  const name = packageName(specifier);
+  const own = await packageOf(importer, reader);
+  if (own?.json.name !== name || own.json.exports === undefined || own.json.exports === null)
+    return undefined;
+  const subpath = specifier === name ? "." : `.${specifier.slice(name.length)}`;
+  return { path: await packageFile(own.folder, subpath, specifier, kind, reader) };
+}
+
 /** Looks in the `node_modules` folders from the importer up to the root, not above. */
 async function fromNodeModules(
   specifier: string,
@@ -124,17 +178,25 @@ async function packageFile(
   kind: ImportKind,
   reader: Reader,
 ): Promise<string> {
-  let json: Record<string, unknown> | undefined;
+  const json = await packageJson(folder, reader);
+  const wish = exportedPath(json, subpath, kind);
+  const quoted = JSON.stringify(specifier);
+  if (wish === undefined) throw refuse(quoted, `the package in ${folder} does not export this`);
+  return fileOf(folder, wish === "fallback" ? subpath : wish, quoted, reader);
+}
+
+async function packageJson(folder: string, reader: Reader): Promise<Record<string, unknown> | undefined> {
   try {
-    json = await readPackage(folder, reader);
+    return await readPackage(folder, reader);
   } catch (error) {
     if (error instanceof SyntaxError) throw refuse(join(folder, "package.json"), "is not JSON");
     throw error;
   }
-  const wish = exportedPath(json, subpath, kind);
-  const quoted = JSON.stringify(specifier);
-  if (wish === undefined) throw refuse(quoted, `the package in ${folder} does not export this`);
-  const target = joinPaths(folder, wish === "fallback" ? subpath : wish);
+}
+
+/** The file that a package names as its own. */
+async function fileOf(folder: string, wish: string, quoted: string, reader: Reader): Promise<string> {
+  const target = joinPaths(folder, wish);
   // A package speaks for its own files only.
   if (!isInside(target, folder)) throw refuse(quoted, `leads out of its package ${folder}`);
   const path = await probe(target, reader);

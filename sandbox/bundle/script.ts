@@ -20,6 +20,7 @@ import type {
 } from "acorn";
 import { Edits, onLines } from "./edits.ts";
 import { quote } from "./look-alikes.ts";
+import { readAllName } from "./marks.ts";
 import { type BundledFiles, Places } from "./own-places.ts";
 import { FreshNames, lineAndColumn, type Parsed, ParseFailure, parseModule, walk } from "./syntax.ts";
 
@@ -228,20 +229,25 @@ class Translation {
         const { callee, arguments: args } = node as CallExpression;
         if (callee.type !== "Identifier") break;
         if (/^(?:__)?require\d*$/.test(callee.name)) this.#use(args[0]);
-        if (/^__reExport\d*$/.test(callee.name)) this.#checkReexport(node, args[1]);
+        if (/^__reExport\d*$/.test(callee.name)) this.#declareReexport(node, args[1]);
         break;
       }
     }
   }
 
   #module(node: Node & { source: Literal; attributes?: Node[] }): { constant: string; names: Set<string> } {
-    const specifier = String(node.source.value);
+    const written = String(node.source.value);
+    const specifier = readAllName(written) ?? written;
     if (!this.#externals.has(specifier)) {
       throw this.#failure(node, `${quote(specifier)} can't be imported: the bundler could not look at it`);
     }
     if (node.attributes && node.attributes.length > 0) {
       throw this.#failure(node, `the import attributes of ${quote(specifier)} are not supported`);
     }
+    return this.#moduleOf(specifier);
+  }
+
+  #moduleOf(specifier: string): { constant: string; names: Set<string> } {
     this.#used.add(specifier);
     let module = this.#modules.get(specifier);
     if (!module) {
@@ -256,17 +262,22 @@ class Translation {
     if (typeof value === "string" && this.#externals.has(value)) this.#used.add(value);
   }
 
-  /** Bun 1.4 forgets to declare the module here, which would fail at run time and name nothing. */
-  #checkReexport(node: Node, module: Node | undefined): void {
+  /** Bun 1.4 forgets to declare the module here, whose name says what it is (marks.ts). */
+  #declareReexport(node: Node, module: Node | undefined): void {
     if (module?.type !== "Identifier") return;
     const { name } = module as Identifier;
     this.#declared ??= declaredNames(this.#program);
-    if (!this.#declared.has(name)) {
+    if (this.#declared.has(name)) return;
+    const specifier = readAllName(name);
+    if (specifier === undefined || !this.#externals.has(specifier)) {
       throw this.#failure(
         node,
-        `export * from a module of the host (${name}?) works in the entry file only: name the exports`,
+        `export * from a module of the host (${name}?) is not understood here: name the exports`,
       );
     }
+    const { constant, names } = this.#moduleOf(specifier);
+    names.add("*");
+    this.#edits.replace(module.start, module.end, constant);
   }
 
   /** The property of the exports object, as the target of an assignment. */

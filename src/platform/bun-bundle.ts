@@ -37,7 +37,7 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
         const found = await hooks.resolve(args.path, args.importer, kind);
         return "path" in found
           ? { path: found.path, namespace: NAMESPACE }
-          : { path: args.path, external: true };
+          : { path: found.name ?? args.path, external: true };
       });
     });
     build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) =>

@@ -20,6 +20,9 @@ type Resolve = (
 /** 20,000 arrow functions within each other keep esbuild busy for minutes, so its process is ended instead. */
 const TIMEOUT_MS = 15_000;
 
+/** What the sandbox's checker or the guest's engine does not know yet is written in older terms. */
+const LOWERED = { decorators: false, using: false };
+
 /** How many bundles use the service process. */
 let users = 0;
 
@@ -45,7 +48,7 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
         const found = await resolve(args.path, args.importer, kind);
         return "path" in found
           ? { path: found.path, namespace: NAMESPACE }
-          : { path: args.path, external: true };
+          : { path: found.name ?? args.path, external: true };
       });
     });
     build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) =>
@@ -68,6 +71,7 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
       platform: "neutral",
       format: "esm",
       target: "esnext",
+      supported: LOWERED,
       splitting: false,
       minify: false,
       sourcemap: "external",

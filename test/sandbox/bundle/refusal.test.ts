@@ -229,14 +229,96 @@ describe("an extension is refused that", () => {
     );
   });
 
-  test("uses `imports` of its package.json", () =>
+  test("uses `imports` or `exports` of a package.json that lead out, or to what is refused anyhow", async () => {
+    const outside = { "outside.ts": `export default "${SECRET}"` };
+    for (const [target, message] of [
+      ["/etc/hostname", /no "imports"/],
+      ["../outside.ts", /no "imports"/],
+      ["./../outside.ts", /leads out of its package/],
+      ["./a/../../outside.ts", /leads out of its package/],
+      ["file:///etc/hostname", /by URL/],
+      ["data:text/javascript,1", /by URL/],
+      ["node:vm", /not available/],
+      ["#other", /no "imports"/],
+      ["./nope.ts", /no such file/],
+      ["./.env.ts", /hidden/],
+      ["./data.txt", /can't be bundled/],
+      [["./../outside.ts"], /leads out/],
+      [{ browser: "./a.ts", types: "./a.ts" }, /no "imports"/],
+      [null, /no "imports"/],
+      [7, /no "imports"/],
+    ] as const) {
+      await refused(
+        {
+          ...outside,
+          "ext/index.ts": `import x from "#secret"; export default x`,
+          "ext/package.json": JSON.stringify({ name: "x", imports: { "#secret": target } }),
+          "ext/.env.ts": SECRET,
+          "ext/data.txt": SECRET,
+          "ext/a.ts": "export default 1",
+        },
+        message,
+      );
+    }
+    await refused(
+      {
+        ...outside,
+        "ext/index.ts": `import x from "#a/../../outside.ts"; export default x`,
+        "ext/package.json": JSON.stringify({ name: "x", imports: { "#a/*": "./src/*" } }),
+      },
+      /leads out/,
+    );
+    await refused(
+      {
+        ...outside,
+        "ext/index.ts": `import x from "dep/../../../../outside.ts"; export default x`,
+        "ext/package.json": `{ "name": "x" }`,
+        "ext/node_modules/dep/package.json": JSON.stringify({ exports: { "./*": "./*" } }),
+      },
+      /leads out/,
+    );
+  });
+
+  test("uses another package's `#` names", () =>
     refused(
       {
-        "ext/index.ts": `import x from "#secret"; export default x`,
-        "ext/package.json": `{ "name": "x", "imports": { "#secret": "/etc/hostname" } }`,
+        "ext/package.json": JSON.stringify({ name: "x", imports: { "#own": "./own.ts" } }),
+        "ext/own.ts": "export default 1",
+        "ext/index.ts": `import "dep"`,
+        "ext/node_modules/dep/package.json": `{ "name": "dep" }`,
+        "ext/node_modules/dep/index.js": `import "#own"`,
       },
-      /"imports" map/,
+      /dep\/index\.js:1:8: cannot import "#own"/,
     ));
+
+  for (const name of ["bindings", "node-gyp-build", "@mapbox/node-pre-gyp"]) {
+    test(`loads native addons by ${name}`, () =>
+      refused(
+        {
+          "ext/package.json": `{ "name": "x" }`,
+          "ext/index.ts": `import "dep";`,
+          "ext/node_modules/dep/index.js": `const a = 1;\nmodule.exports = require("${name}")(__dirname);`,
+          [`ext/node_modules/${name}/index.js`]: "module.exports = () => {}",
+        },
+        new RegExp(`dep/index\\.js:2:26: cannot import "${name}": this package loads native addons`),
+      ));
+  }
+
+  test("loads a native addon by createRequire, or a refused module", async () => {
+    const head = `import { createRequire } from "node:module"; const load = createRequire(import.meta.url);\n`;
+    await refused(
+      { "ext/index.ts": `${head}export default load("./a.node")`, "ext/a.node": SECRET },
+      /index\.ts:\d+:\d+: cannot import "\.\/a\.node": .*native addons/,
+    );
+    await refused(
+      { "ext/index.ts": `${head}export default load("node:vm")` },
+      /"node:vm": this module is not/,
+    );
+    await refused(
+      { "ext/index.ts": `${head}export default load("../s.json")`, "s.json": `"${SECRET}"` },
+      /outside/,
+    );
+  });
 
   test("uses syntax that is not known to the checker", async () => {
     for (const text of [
