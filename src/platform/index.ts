@@ -42,14 +42,14 @@ export interface LoadedFile {
 
 export interface BundleHooks {
   /**
-   * Absolute path of the file that `specifier` means in `importer`, or `external` to leave the import in the output. A
-   * package may answer a `require` with another file than an `import`.
+   * Absolute path of the file that `specifier` means in `importer`, or `external` to leave the import in the output, as
+   * `name` if there is one. A package may answer a `require` with another file than an `import`.
    */
   resolve(
     specifier: string,
     importer: string,
     kind: "import" | "require",
-  ): Promise<{ path: string } | { external: true }>;
+  ): Promise<{ path: string } | { external: true; name?: string }>;
   /** The text of a file that `resolve` gave, and how to read it. Throws to refuse. */
   load(path: string): Promise<LoadedFile>;
 }
