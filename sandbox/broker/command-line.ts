@@ -4,7 +4,9 @@
  */
 
 /** Unquoted, each means something to a shell, or to some shell. */
-const META = /[|&;<>()$`\\*?[\]{}#!~=%^\n\r\0]/;
+const META = /[|&;<>()$`\\*?[\]{}\n\r\0]/;
+/** These do at the start of a word. */
+const META_AT_START = /[#!~]/;
 /** What a shell does itself: a program of that name, if there is one, is not what is meant. */
 const BUILT_IN: ReadonlySet<string> = new Set(
   (
@@ -34,8 +36,11 @@ export function splitCommand(command: string): string[] | undefined {
       word = (word ?? "") + quoted;
       at = end;
     } else {
+      if (META.test(char) || (word === undefined && META_AT_START.test(char))) return undefined;
       // `--name=value` is an ordinary word; `NAME=value` in front of a program is not.
-      if (META.test(char) && !(char === "=" && words.length > 0)) return undefined;
+      if (char === "=" && words.length === 0) return undefined;
+      // A home folder, in what may be an assignment.
+      if (char === "~" && /[:=]$/.test(word ?? "")) return undefined;
       word = (word ?? "") + char;
     }
   }

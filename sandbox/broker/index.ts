@@ -66,6 +66,8 @@ const LONG_TEXT = 8 * 1024;
 
 /** How long `close` waits for calls that are under way, in ms: they have been told to stop. */
 const CLOSE_MS = 500;
+/** How long it waits for what is being closed, in ms: a program that the system can't end right now must not hold up the agent. */
+const RELEASE_MS = 2000;
 
 export function createBroker(options: BrokerOptions): Broker {
   const { extension, rights, folders, limits, env, families = FAMILIES } = options;
@@ -104,12 +106,10 @@ export function createBroker(options: BrokerOptions): Broker {
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     end.abort();
-    await resources.end();
-    const late = new AbortController();
-    await Promise.race([Promise.all(underWay), sleep(CLOSE_MS, late.signal).catch(() => {})]);
-    late.abort();
+    await settledWithin(resources.end(), RELEASE_MS);
+    await settledWithin(Promise.all(underWay), CLOSE_MS);
     // What a call had opened by the time it was told.
-    await resources.end();
+    await settledWithin(resources.end(), RELEASE_MS);
   };
 
   return {
@@ -134,6 +134,12 @@ export function createBroker(options: BrokerOptions): Broker {
       return closed;
     },
   };
+}
+
+async function settledWithin(promise: Promise<unknown>, ms: number): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([promise, sleep(ms, timer.signal).catch(() => {})]);
+  timer.abort();
 }
 
 let turns: Promise<void> = Promise.resolve();

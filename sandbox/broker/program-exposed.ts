@@ -11,9 +11,10 @@ import type { CallContext } from "./broker.ts";
 export async function isExposed(path: string, context: CallContext): Promise<boolean> {
   const { rights } = context;
   for (let each = path; ; each = dirname(each)) {
-    // A right to write a folder is one for everything in it, so the first that is not covered ends it.
-    if (!rights.has({ kind: "write", path: each })) return false;
-    if (await isWritable(each)) return !(await mayRunShell(context));
+    // All the way up: who may write a folder can put another in the place of what he was denied in it.
+    if (rights.has({ kind: "write", path: each }) && (await isWritable(each))) {
+      return !(await mayRunShell(context));
+    }
     if (each === dirname(each)) return false;
   }
 }

@@ -213,7 +213,7 @@ describe("a program's environment", () => {
 
   test("has what programs need and what the extension sets, and none of the user's secrets", async () => {
     await using made = testBroker("/", { rights: noShell(), env });
-    const seen = await variables(made, { GRANTED: "yes", MODE: "test", FORCE_COLOR: "0", HOME: "/home/me" });
+    const seen = await variables(made, { GRANTED: "yes", MODE: "test", NODE_ENV: "x", HOME: "/home/me" });
     for (const each of ["HOME=/home/me", "GRANTED=yes", "MODE=test"]) assert.ok(seen.includes(each), each);
     assert.ok(!seen.some((line) => line.includes("s3cret")));
   });
@@ -233,6 +233,9 @@ describe("a program's environment", () => {
     "BASH_FUNC_ls%%",
     "HOME",
     "npm_config_script_shell",
+    "NODE_COMPILE_CACHE",
+    "PYTHONPATH",
+    "GIT_DIR",
   ]) {
     test(`may not have ${name} set by the extension`, async () => {
       await using made = testBroker("/", { rights: everything(), env });
@@ -258,7 +261,20 @@ describe("a command line", () => {
     assert.equal(made.rights.asked[0]?.kind === "run" && made.rights.asked[0].name, "printf");
   });
 
+  test("may have what looks like a shell's and is not", async () => {
+    await using made = testBroker("/", { rights: noShell() });
+    const command = "printf %s| HEAD~1 HEAD^ a#b a!b --format=%H x:y @";
+    assert.equal(
+      (await run(made, command.replace("|", ","))).stdout,
+      "HEAD~1,HEAD^,a#b,a!b,--format=%H,x:y,@,",
+    );
+  });
+
   for (const command of [
+    "ls ~",
+    "ls --dir=~/x",
+    "! ls",
+    "ls # all",
     "echo a; echo b",
     "echo $HOME",
     "echo `id`",
