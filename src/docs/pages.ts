@@ -7,6 +7,7 @@ export const PAGES = {
   hooks: "shell commands that are asked about tool calls, and xdev trust",
   extensions: "how to write an extension in TypeScript",
   protocol: "how to write an extension in any language: every frame, event and call",
+  permissions: "what extensions may ask for, and how to grant it or take it back",
   sandbox: "what an extension can and can't do",
 } as const;
 

@@ -4,6 +4,8 @@ import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { describe, test } from "node:test";
 import type { z } from "zod";
+import { KINDS } from "../../sandbox/permissions/permissions.ts";
+import { SYS_VALUES } from "../../sandbox/permissions/values.ts";
 import { QUEUE_ACTIONS } from "../../src/agent/message-queue.ts";
 import { EXIT } from "../../src/cli/process-guard.ts";
 import { jsonSchemas } from "../../src/config/json-schemas.ts";
@@ -178,6 +180,11 @@ describe("the pages name", () => {
     assertNamed("models", [...API_NAMES, ...API_ALIASES, ...LOCAL_SERVERS.map((server) => server.name)]);
     for (const { name, port } of LOCAL_SERVERS)
       assert.ok(page("models").includes(`| \`${name}\` | ${port} |`));
+  });
+
+  test("every permission, with the members of its declaration", async () => {
+    const { permissions } = (await jsonSchemas()).manifest!.properties as Record<string, unknown>;
+    assertNamed("permissions", [...KINDS, ...SYS_VALUES, ...memberNames(permissions)]);
   });
 
   test("the keys of a manifest", () => assertNamed("extensions", MANIFEST_KEYS));
