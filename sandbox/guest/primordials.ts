@@ -7,6 +7,7 @@
  * escape from it would look for first.
  */
 import { beginStartUp } from "../../src/platform/start-up.ts";
+import { boundedSubtle } from "./subtle.ts";
 
 // Evaluated before the globals go, since this module needs it.
 export { answerReader, copyBytes, credit } from "./sync-call.ts";
@@ -128,7 +129,7 @@ const nativeCrypto = scope.crypto as { subtle: unknown; getRandomValues(bytes: U
 const Bytes = Uint8Array;
 
 /** Its methods compute; keys are objects that nobody else holds. */
-export const subtle = nativeCrypto.subtle;
+export const subtle = boundedSubtle(nativeCrypto.subtle);
 
 /** New bytes of chance. Throws a RangeError for more than 65,536. */
 export function randomBytes(length: number): Uint8Array {
