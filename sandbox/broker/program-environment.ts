@@ -22,8 +22,9 @@ export async function programEnvironment(
         "EINVAL: a variable's name or value has a character that no environment can hold",
       );
     }
-    if (environment[name] === value) continue;
-    if (!isHarmless(name) && !isGranted(name, value, context)) {
+    // Its home folder is known to it, in the form of `folders`; programs get the user's.
+    if (environment[name] === value || (name === "HOME" && value === context.folders.home)) continue;
+    if (!isHarmless(name, value) && !isGranted(name, value, context)) {
       throw new CallError(
         "EACCES",
         `EACCES: an extension may not set ${name.slice(0, 100)} for a program that it runs: it decides which code that program runs`,
@@ -56,9 +57,9 @@ async function safePath(path: string, context: CallContext): Promise<string> {
   return entries.filter((_, at) => checked[at]).join(":");
 }
 
-function isHarmless(name: string): boolean {
+function isHarmless(name: string, value: string): boolean {
   const upper = name.toUpperCase();
-  if (HARMLESS.has(upper)) return true;
+  if (HARMLESS.has(upper) || (ASKING.has(upper) && NOT_ASKING.has(value))) return true;
   return !CODE_NAMES.has(upper) && !CODE_PREFIXES.some((prefix) => upper.startsWith(prefix));
 }
 
@@ -78,6 +79,14 @@ const HARMLESS: ReadonlySet<string> = new Set(
     DOTNET_CLI_TELEMETRY_OPTOUT
   `),
 );
+
+/** Programs that programs start to show or to ask something, and what turns that off. */
+const ASKING: ReadonlySet<string> = new Set(
+  words(
+    "PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS BROWSER",
+  ),
+);
+const NOT_ASKING: ReadonlySet<string> = new Set(["", "cat", "true", "false", ":"]);
 
 const CODE_NAMES: ReadonlySet<string> = new Set(
   words(`

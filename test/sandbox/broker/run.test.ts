@@ -243,6 +243,15 @@ describe("a program's environment", () => {
     });
   }
 
+  test("may have pagers and editors turned off, and no other set", async () => {
+    await using made = testBroker("/", { rights: everything(), env });
+    const seen = await variables(made, { GIT_PAGER: "cat", PAGER: "", GIT_EDITOR: "true" });
+    for (const each of ["GIT_PAGER=cat", "PAGER=", "GIT_EDITOR=true"]) assert.ok(seen.includes(each), each);
+    for (const value of ["./cat", "cat x", "sh"]) {
+      await assert.rejects(variables(made, { GIT_PAGER: value }), code("EACCES"));
+    }
+  });
+
   test("may hand on the user's own value of such a variable if that was granted", async () => {
     await using made = testBroker("/", { rights: everything(), env });
     assert.ok((await variables(made, { EDITOR: "vi" })).includes("EDITOR=vi"));
