@@ -327,4 +327,21 @@ describe("the web's classes in an extension", () => {
     );
     assert.deepEqual(value, ["A😀B", "A😀B", ["x", "y"], [1, 2], "function"]);
   });
+
+  test("compress and decompress in each format, as streams", async () => {
+    const value = await inGuest(
+      `const text = "hello ".repeat(40_000);
+      const results = [];
+      for (const format of ["gzip", "deflate", "deflate-raw"]) {
+        const packed = await new Response(new Blob([text]).stream().pipeThrough(new CompressionStream(format))).bytes();
+        const back = await new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream(format))).text();
+        results.push([packed.length < 5000, back === text]);
+      }
+      const bad = await new Response(new Blob(["nothing"]).stream().pipeThrough(new DecompressionStream("gzip"))).text().catch((error) => error.name);
+      let unknown;
+      try { new CompressionStream("br"); } catch (error) { unknown = error.name; }
+      return [results, bad, unknown];`,
+    );
+    assert.deepEqual(value, [new Array(3).fill([true, true]), "TypeError", "TypeError"]);
+  });
 });
