@@ -5,7 +5,6 @@
  */
 import { mkdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { systemCode } from "../../src/base/errors.ts";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
 import { hardLinkGuard } from "../permissions/floor.ts";
 import { type CallContext, CallError } from "./broker.ts";
@@ -83,15 +82,15 @@ async function demand(
   kind: "read" | "write",
   place: Place,
 ): Promise<void> {
-  if (isProcess(place.written) || isProcess(place.path)) throw fsError("EACCES", asked);
+  if (isElsewhere(place.written) || isElsewhere(place.path)) throw fsError("EACCES", asked);
   try {
-    await context.rights.demand({ kind, path: place.path });
+    // Where a link leads is not for who may not go there; nor whether there is a link.
+    await context.rights.demand({ kind, path: place.path, written: place.written });
   } catch (error) {
     if (!(error instanceof CallError) || error.code !== "EACCES") throw error;
-    // Where a link leads is not for who may not go there; nor whether there is a link.
     const reason = error.message.replace(/^EACCES: (permission denied)?[,:; ]*/, "");
-    const told = place.path === place.written || !reason.includes(place.path);
-    throw fsError("EACCES", asked, `: ${told ? reason : reason.replaceAll(place.path, place.written)}`);
+    const refusal = fsError("EACCES", asked, reason === "" ? "" : `: ${reason}`);
+    throw new CallError("EACCES", refusal.message, { ...error.details, ...refusal.details });
   }
 }
 
@@ -102,7 +101,7 @@ export async function demandBelow(
   kind: "read" | "write",
   path: string,
 ): Promise<void> {
-  if (!isProcess(path) && context.rights.has({ kind, path })) return;
+  if (!isElsewhere(path) && context.rights.has({ kind, path })) return;
   await demand(context, asked, kind, { path, written: path, asFolder: false });
 }
 
@@ -135,11 +134,12 @@ export function checkMovable(place: Place, asked: Asked, context: CallContext): 
 }
 
 /**
- * Paths that the rights are not asked about: the folders of processes hold their memory, environment and open files, and what
- * these names lead to depends on what the agent has open.
+ * Paths that the rights are not asked about: the folders of processes hold their memory, environment and open files; what the
+ * names in /dev lead to depends on what the agent has open; and macOS has names under which everything is there once more.
  */
-const isProcess = (path: string): boolean =>
-  /^\/(proc\/(\d+|self|thread-self)|dev\/(fd|std(in|out|err)))(\/|$)/.test(path);
+const isElsewhere = (path: string): boolean =>
+  /^\/(proc\/(\d+|self|thread-self)|dev\/(fd|std(in|out|err)))(\/|$)/.test(path) ||
+  (process.platform === "darwin" && /^\/(\.(vol|nofollow|resolve)|system\/volumes)(\/|$)/i.test(path));
 
 function checkForm(path: string, asked: Asked): void {
   if (path === "") throw fsError("ENOENT", asked);
@@ -157,15 +157,14 @@ function isDisguised(path: string): boolean {
   return names.some((name) => name.includes(":") || (/[. ]$/.test(name) && name !== "." && name !== ".."));
 }
 
-const withStorage = new WeakSet<CallContext>();
+const storages = new WeakMap<CallContext, Promise<unknown>>();
 
-/** Makes the extension's own folder when it is first used. */
-async function makeStorage(context: CallContext): Promise<void> {
-  if (withStorage.has(context)) return;
-  withStorage.add(context);
-  await mkdir(context.folders.data, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
-    if (systemCode(error) !== "EEXIST") throw error;
-  });
+/** Makes the extension's own folder when it is first used. If that fails, what is done there will say so. */
+function makeStorage(context: CallContext): Promise<unknown> {
+  let made = storages.get(context);
+  made ??= mkdir(context.folders.data, { recursive: true, mode: 0o700 }).catch(() => {});
+  storages.set(context, made);
+  return made;
 }
 
 const guards = new WeakMap<CallContext, ReturnType<typeof hardLinkGuard>>();

@@ -2,7 +2,6 @@
  * Watching files and folders. Events wait here, bounded, until the extension asks for them; what happens in places that it may
  * not read is left out, also below a folder that it may.
  */
-import { type FSWatcher, watch } from "node:fs";
 import { basename, join } from "node:path";
 import * as v from "valibot";
 import { canonicalPath } from "../../src/base/files.ts";
@@ -11,11 +10,12 @@ import { toCallError } from "./fs-errors.ts";
 import { Moved, sameFile } from "./fs-hold.ts";
 import { idParam, pathParam } from "./fs-params.ts";
 import { attempt, checkOpenable, holdPlace, locate, type Place } from "./fs-place.ts";
+import { type EventType, TreeWatch } from "./fs-watch-tree.ts";
 
 /** The most events that wait; the newer ones are dropped, as the kernel does. */
 const MAX_EVENTS = 1024;
 
-type WatchEvent = [type: "rename" | "change", name: string | null];
+type WatchEvent = [type: EventType, name: string | null];
 
 const WATCH = "watch";
 
@@ -35,6 +35,7 @@ export const watchOperations: Operations = {
         try {
           await using now = await holdPlace(place, asked);
           if (!sameFile(now.info, held.info)) throw new Moved();
+          await watching.start();
         } catch (error) {
           await context.resources.remove(WATCH, id);
           throw error;
@@ -62,7 +63,7 @@ export const watchOperations: Operations = {
 };
 
 class Watching {
-  readonly #watcher: FSWatcher;
+  readonly #tree: TreeWatch;
   #events: WatchEvent[] = [];
   #underWay = 0;
   #isClosed = false;
@@ -70,21 +71,29 @@ class Watching {
   #wake: (() => void) | undefined;
 
   constructor(context: CallContext, place: Place, isFolder: boolean, recursive: boolean) {
-    // Persistence is the worker's business: here it must not keep the agent alive.
-    this.#watcher = watch(place.path, { recursive, persistent: false }, (type, name) => {
-      if (this.#events.length + this.#underWay >= MAX_EVENTS) return;
-      // A watched file is named by its own name, whatever the runtime calls it.
-      if (!isFolder) return this.#add([type === "rename" ? "rename" : "change", basename(place.path)]);
-      void this.#check(context, place, type === "rename" ? "rename" : "change", name);
-    });
-    this.#watcher.on("error", (error) => {
-      this.#failure = toCallError(error, { syscall: "watch" });
-      this.#wake?.();
+    this.#tree = new TreeWatch({
+      path: place.path,
+      recursive,
+      mayWatch: (path) => context.rights.has({ kind: "read", path }),
+      onEvent: (type, name) => {
+        if (this.#events.length + this.#underWay >= MAX_EVENTS) return;
+        // A watched file is named by its own name, whatever the runtime calls it.
+        if (!isFolder) return this.#add([type, basename(place.path)]);
+        void this.#check(context, place, type, name);
+      },
+      onError: (error) => {
+        this.#failure = toCallError(error, { syscall: "watch" });
+        this.#wake?.();
+      },
     });
   }
 
-  async #check(context: CallContext, place: Place, type: "rename" | "change", name: unknown): Promise<void> {
-    if (typeof name !== "string" || name === "") return this.#add([type, null]);
+  start(): Promise<void> {
+    return this.#tree.start();
+  }
+
+  async #check(context: CallContext, place: Place, type: EventType, name: string | null): Promise<void> {
+    if (name === null) return this.#add([type, null]);
     this.#underWay++;
     try {
       const path = await canonicalPath(join(place.path, name));
@@ -122,7 +131,7 @@ class Watching {
 
   close(): void {
     this.#isClosed = true;
-    this.#watcher.close();
+    this.#tree.close();
     this.#wake?.();
   }
 }

@@ -50,8 +50,9 @@ export class Extension {
         demand: async (request) => {
           this.demands.push(request);
           if (has(request)) return;
-          const { path } = request as { path: string };
-          throw new CallError("EACCES", `EACCES: permission denied: grant ${request.kind} for ${path}`);
+          const { path, written = path } = request as { path: string; written?: string };
+          const message = `EACCES: permission denied: extension test may not ${request.kind} ${written}`;
+          throw new CallError("EACCES", message, { permission: request.kind });
         },
       },
       folders,

@@ -184,6 +184,30 @@ describe("file operations", () => {
     assert.equal(fs.statSync(data).mode & 0o777, 0o700);
   });
 
+  test("a recursive watch follows new folders, and tells nothing of those that may not be read", async () => {
+    await using extension = new Extension();
+    const { work, secret } = extension;
+    fs.mkdirSync(join(work, "old/deep"), { recursive: true });
+    fs.symlinkSync(secret, join(work, "link"));
+    const { value: id } = await extension.call("watch", { path: ".", recursive: true });
+    fs.writeFileSync(join(secret, "hidden"), "");
+    fs.writeFileSync(join(work, "old/deep/file"), "");
+    fs.mkdirSync(join(work, "new"));
+    const seen = new Set<string>();
+    while (!seen.has("old/deep/file") || !seen.has("new")) {
+      for (const [, name] of (await extension.call("watchNext", { id })).value) seen.add(name);
+    }
+    fs.mkdirSync(join(work, "new/er"));
+    while (!seen.has("new/er")) {
+      for (const [, name] of (await extension.call("watchNext", { id })).value) seen.add(name);
+    }
+    fs.writeFileSync(join(work, "new/er/file"), "");
+    while (!seen.has("new/er/file")) {
+      for (const [, name] of (await extension.call("watchNext", { id })).value) seen.add(name);
+    }
+    assert.equal([...seen].filter((name) => /hidden|link/.test(name)).length, 0);
+  });
+
   test("a watch gives what changed, and ends", async () => {
     await using extension = new Extension();
     const { value: id } = await extension.call("watch", { path: ".", recursive: false });
