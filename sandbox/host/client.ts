@@ -7,6 +7,7 @@
  * - Nothing that it sends, or refuses to read, takes more than a bounded amount of the agent's memory.
  * - Its end, for whatever reason, is the end of every extension in it, and each is told.
  */
+import { readFileSync } from "node:fs";
 import { log } from "../../src/base/log.ts";
 import { killGroup } from "../../src/base/process.ts";
 import { oneLine } from "../../src/base/text.ts";
@@ -43,6 +44,12 @@ export interface HostOptions {
 const END_MS = 500;
 /** What waits to be read by the host, in bytes. */
 const MAX_UNREAD_BYTES = 128 * 1024 * 1024;
+/**
+ * What the process may have besides twice what its guests may, in bytes: it ends a guest that has too much by itself (memory.ts), and
+ * when it does not, it is ended. Looked at this often, in ms; twice in a row is too much.
+ */
+const RESIDENT_BYTES = 512 * 1024 * 1024;
+const LOOK_MS = 500;
 /** How long the agent looks at records without a break, in ms. */
 const SLICE_MS = 2;
 
@@ -65,6 +72,10 @@ export class HostClient {
   #unread = 0;
   #ended = false;
   #sliceStart = 0;
+  /** What the guests' heaps may have together. */
+  #maxHeapBytes = 0;
+  #looksAbove = 0;
+  readonly #watch: ReturnType<typeof setInterval>;
 
   constructor(options: HostOptions) {
     this.#options = options;
@@ -87,6 +98,8 @@ export class HostClient {
       (error: unknown) => this.#crash(`could not be started: ${oneLine(String(error))}`),
     );
     if (input) this.#write(input);
+    this.#watch = setInterval(() => this.#look(), LOOK_MS);
+    this.#watch.unref();
   }
 
   /** Its process id. */
@@ -107,6 +120,7 @@ export class HostClient {
   /** A worker of its own for one more extension. `maxHeapBytes`: what its heap may have over that at the start. */
   startGuest(maxHeapBytes: number): { number: number; guest: GuestWorker } {
     const number = this.#next++;
+    this.#maxHeapBytes += maxHeapBytes;
     const guest: Guest = {
       onMessage: () => {},
       onExit: () => {},
@@ -133,11 +147,6 @@ export class HostClient {
   async kill(): Promise<void> {
     this.#close();
     await this.#killed();
-  }
-
-  /** The host must not live any longer. Its guests are told. */
-  crash(reason: string, culprit?: number): void {
-    this.#crash(reason, culprit);
   }
 
   #post(number: number, guest: Guest, message: BootMessage | HostMessage): void {
@@ -194,8 +203,9 @@ export class HostClient {
   #exited(number: number, guest: Guest, reason: Uint8Array): void {
     this.#forget(number, guest);
     if (!guest.ending) guest.onExit(oneLine(partText(reason.subarray(0, 1000))));
-    guest.ending?.resolve();
-    if (this.#guests.size === 0) this.#finish();
+    // Nobody is in it any more: it goes with its last guest.
+    const over = this.#guests.size === 0 ? this.kill() : Promise.resolve();
+    void over.then(() => guest.ending?.resolve());
   }
 
   async #end(number: number, guest: Guest): Promise<void> {
@@ -208,19 +218,12 @@ export class HostClient {
     }
     this.#send(number, KIND.end, 0, []);
     guest.timer = setTimeout(() => this.#crash("could not end one of its extensions", number), END_MS);
-    guest.timer.unref();
     return guest.ending.promise;
   }
 
   #forget(number: number, guest: Guest): void {
     clearTimeout(guest.timer);
     this.#guests.delete(number);
-  }
-
-  /** Nobody is in it any more. */
-  #finish(): void {
-    this.#close();
-    void this.#killed();
   }
 
   #crash(reason: string, culprit?: number): void {
@@ -231,14 +234,26 @@ export class HostClient {
     this.#guests.clear();
     for (const [number, guest] of guests) {
       clearTimeout(guest.timer);
-      if (guest.ending) guest.ending.resolve();
-      else guest.onExit(`lost its extension host, which ${reason}`, endOf(number));
+      if (guest.ending) {
+        guest.ending.resolve();
+        continue;
+      }
+      const end = endOf(number);
+      const again = end.restart ? "lost its extension host" : "has now lost two extension hosts";
+      guest.onExit(`${again}, ${end.restart ? "which" : "and this one"} ${reason}`, end);
     }
     void this.#killed();
   }
 
+  #look(): void {
+    const most = RESIDENT_BYTES + 2 * this.#maxHeapBytes;
+    this.#looksAbove = residentBytes(this.#program.pid) > most ? this.#looksAbove + 1 : 0;
+    if (this.#looksAbove > 1) this.#crash(`used more than ${Math.round(most / 1024 / 1024)} MB of memory`);
+  }
+
   #close(): void {
     this.#ended = true;
+    clearInterval(this.#watch);
     this.#reader.stop();
   }
 
@@ -247,5 +262,14 @@ export class HostClient {
     await killGroup(this.#program.pid, 0);
     this.#program.release();
     await this.#isOver;
+  }
+}
+
+/** The resident size of a process; 0 where the kernel does not tell by a file. */
+function residentBytes(pid: number | undefined): number {
+  try {
+    return Number(readFileSync(`/proc/${pid}/statm`, "latin1").split(" ")[1]) * 4096;
+  } catch {
+    return 0;
   }
 }

@@ -43,13 +43,13 @@ export function statusTable(manager: ExtensionManager): string {
     .join("\n");
 }
 
-const HEAD = ["name", "kind", "state", "for", "calls", "denials", "p50", "p99", "last error"];
+const HEAD = ["name", "level", "state", "for", "calls", "denials", "p50", "p99", "last error"];
 
 function row(extension: Extension): string[] {
   const { calls, denials, p50, p99 } = extension.statistics.figures();
   return [
     extension.name,
-    extension.kind,
+    extension.level,
     extension.state,
     extension.readySince === undefined ? "-" : formatMs(Date.now() - extension.readySince),
     String(calls),

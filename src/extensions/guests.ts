@@ -108,5 +108,5 @@ export class ExtensionHosts {
 
 /** Completes "extension x …". */
 function leftOut(crashes: number): string {
-  return `was in an extension host that crashed, ${crashes} times; it is left out until it is started anew`;
+  return `was in ${crashes} extension hosts that crashed; it is left out until the user starts it anew`;
 }
