@@ -22,6 +22,7 @@ import {
   type Rights,
 } from "./broker.ts";
 import { OpenResources } from "./resources.ts";
+import { turn } from "./turns.ts";
 
 export interface BrokerOptions {
   extension: string;
@@ -64,6 +65,9 @@ const MAX_VALUES = 20_000;
 /** Longer parameters are looked at one after the other, each in a turn of the event loop of its own. */
 const LONG_TEXT = 8 * 1024;
 
+/** How many calls of full length may be under way: what a program does not read, for one, waits in memory. */
+const CALLS_OF_BYTES = 4;
+
 /** How long `close` waits for calls that are under way, in ms: they have been told to stop. */
 const CLOSE_MS = 500;
 /** How long it waits for what is being closed, in ms: a program that the system can't end right now must not hold up the agent. */
@@ -84,6 +88,7 @@ export function createBroker(options: BrokerOptions): Broker {
   };
   // Each ends by itself when the signal aborts.
   const underWay = new Set<Promise<CallReturn>>();
+  let bytesUnderWay = 0;
   const ended = new Promise<CallReturn>((resolve) =>
     end.signal.addEventListener("abort", () => resolve(failure(endedError())), { once: true }),
   );
@@ -115,17 +120,23 @@ export function createBroker(options: BrokerOptions): Broker {
   return {
     async call(name, text, bytes) {
       if (end.signal.aborted) return failure(endedError());
-      if (underWay.size >= limits.pendingCalls) {
-        return failure(
-          new CallError(
-            "EAGAIN",
-            `EAGAIN: too many calls: ${limits.pendingCalls} may be under way at a time`,
-          ),
-        );
+      const size = bytes instanceof Uint8Array ? bytes.byteLength : 0;
+      const tooMany =
+        underWay.size >= limits.pendingCalls
+          ? `${limits.pendingCalls} calls`
+          : bytesUnderWay + size > CALLS_OF_BYTES * limits.maxCallBytes
+            ? `${CALLS_OF_BYTES * limits.maxCallBytes} bytes`
+            : undefined;
+      if (tooMany) {
+        return failure(new CallError("EAGAIN", `EAGAIN: at most ${tooMany} may be under way at a time`));
       }
+      bytesUnderWay += size;
       const result = perform(name, text, bytes);
       underWay.add(result);
-      void result.then(() => underWay.delete(result));
+      void result.then(() => {
+        underWay.delete(result);
+        bytesUnderWay -= size;
+      });
       return Promise.race([result, ended]);
     },
 
@@ -140,14 +151,6 @@ async function settledWithin(promise: Promise<unknown>, ms: number): Promise<voi
   const timer = new AbortController();
   await Promise.race([promise, sleep(ms, timer.signal).catch(() => {})]);
   timer.abort();
-}
-
-let turns: Promise<void> = Promise.resolve();
-
-/** A turn of the event loop that no other long call has: many at once would hold up everything else for as long as all take. */
-function turn(): Promise<void> {
-  turns = turns.then(() => new Promise((resolve) => setImmediate(resolve)));
-  return turns;
 }
 
 const endedError = (): CallError => new CallError("ECANCELED", "ECANCELED: the extension has ended");

@@ -10,6 +10,7 @@ import { splitCommand } from "./command-line.ts";
 import { programEnvironment } from "./program-environment.ts";
 import { SHELL } from "./program-exposed.ts";
 import { assertExecutable, findProgram, spawnError } from "./program-path.ts";
+import { turn } from "./turns.ts";
 
 /** A file with arguments, or a command line for a shell, which is `sh` unless it is named. */
 export type What = { file: string; args: string[] } | { command: string; shell?: string | undefined };
@@ -77,6 +78,7 @@ export async function startPrepared(
   wanted: ReadonlySet<"stdout" | "stderr">,
 ): Promise<() => Promise<Program & { pid: number }>> {
   const start = await programStarter();
+  await turn();
   return async () => {
     const { path, args, cwd, env, argv0, name } = prepared;
     const discard = (["stdout", "stderr"] as const).filter((output) => !wanted.has(output));

@@ -162,6 +162,16 @@ describe("a call", () => {
   });
 });
 
+test("calls that are under way carry a bounded number of bytes together", async () => {
+  await using made = make({ limits: { pendingCalls: 64, openFiles: 4, maxCallBytes: 1000 } });
+  const send = () => made.call("try.echo", { text: "" }, new Uint8Array(1000));
+  const first = [send(), send(), send(), send()];
+  await assert.rejects(send(), code("EAGAIN"));
+  await made.call("try.echo", { text: "" });
+  await Promise.all(first);
+  await send();
+});
+
 test("many long calls at once leave the event loop to others", async () => {
   await using made = make();
   const text = `{"text":"","more":[${"[],".repeat(40_000)}[]]}`;
