@@ -7,6 +7,7 @@
  * escape from it would look for first.
  */
 import { beginStartUp } from "../../src/platform/start-up.ts";
+import { throwToGuest } from "./exceptions.ts";
 import { boundedSubtle } from "./subtle.ts";
 
 // Evaluated before the globals go, since this module needs it.
@@ -100,7 +101,6 @@ for (const name of [
   if (scope[name] !== undefined) natives[name] = scope[name];
 }
 
-// An exception of theirs has a stack, with the frames and the files of the trusted code.
 for (const name of ["atob", "btoa", "structuredClone"]) {
   const native = natives[name] as (...args: unknown[]) => unknown;
   const { [name]: safe } = {
@@ -108,8 +108,7 @@ for (const name of ["atob", "btoa", "structuredClone"]) {
       try {
         return apply(native, undefined, args);
       } catch (error) {
-        if (typeof error === "object" && error !== null) Reflect.deleteProperty(error, "stack");
-        throw error;
+        throwToGuest(error);
       }
     },
   };

@@ -5,7 +5,9 @@
  *
  * Everything used here is captured before any guest runs.
  */
-const { apply, deleteProperty } = Reflect;
+import { throwToGuest } from "./exceptions.ts";
+
+const { apply } = Reflect;
 const { isView } = ArrayBuffer;
 const Bytes = Uint8Array;
 const TooLong = RangeError;
@@ -58,14 +60,15 @@ export function boundedSubtle(native: unknown): Record<string, Method> {
           given = args.map((arg, index) =>
             algorithms.includes(index) ? plainAlgorithm(arg) : ownBytes(arg),
           );
-          if (name === "deriveBits" || name === "deriveKey") checkDerivation(given);
+          if (name === "deriveBits") checkDerivation(given[0], given[2]);
+          if (name === "deriveKey")
+            checkDerivation(given[0], (Object(given[2]) as { length?: unknown }).length);
         } catch (error) {
           return Promise.reject(error);
         }
         const run = (): Promise<unknown> => apply(method, native, given);
         const result = apply(then, last, [run, run]) as Promise<unknown>;
-        // An exception of the runtime's has a stack, with the files of the trusted code.
-        const told = apply(then, result, [undefined, rethrowWithoutStack]) as Promise<unknown>;
+        const told = apply(then, result, [undefined, throwToGuest]) as Promise<unknown>;
         last = result;
         return told;
       },
@@ -91,24 +94,17 @@ function atMost(name: string, value: unknown): void {
   throw new TooLong(`${name} may be a number up to ${most} in the sandbox`);
 }
 
-/** How much is derived counts as often as the rounds do. */
-function checkDerivation([algorithm, , wanted]: unknown[]): void {
-  const { iterations } = Object(algorithm) as { iterations?: number };
-  const length = typeof wanted === "object" ? (wanted as { length?: number } | null)?.length : wanted;
+/** How many bits are derived counts as much as the rounds do. */
+function checkDerivation(algorithm: unknown, length: unknown): void {
   atMost("length", length);
+  const { iterations } = Object(algorithm) as { iterations?: number };
   const pieces = ceil((typeof length === "number" ? length : 1024) / 256);
-  if ((iterations ?? 0) * pieces > MOST_ROUNDS) {
-    throw new TooLong(`iterations may be up to ${MOST_ROUNDS} for each 256 bits in the sandbox`);
-  }
+  if ((iterations ?? 0) * pieces <= MOST_ROUNDS) return;
+  throw new TooLong(`iterations may be up to ${MOST_ROUNDS} for each 256 bits in the sandbox`);
 }
 
 /** The operation may begin later than the call: what it works on is of now. */
 function ownBytes(value: unknown): unknown {
   if (!isView(value)) return value;
   return new Bytes(new Bytes(value.buffer, value.byteOffset, value.byteLength));
-}
-
-function rethrowWithoutStack(error: unknown): never {
-  if (typeof error === "object" && error !== null) deleteProperty(error, "stack");
-  throw error;
 }

@@ -204,6 +204,9 @@ export class Arena {
   }
 }
 
+/** `XDEV_ESCAPE_SHOW=1` shows what each attempt got: a reviewer sees that it was tried. */
+const shows = process.env.XDEV_ESCAPE_SHOW === "1";
+
 /** Runs attempts of one kind, one after the other, in one extension, at every level. */
 export function attempts(title: string, list: readonly Attempt[], options: ArenaOptions = {}): void {
   for (const level of LEVELS) {
@@ -220,7 +223,9 @@ export function attempts(title: string, list: readonly Attempt[], options: Arena
             await arena.close();
             arena = await Arena.open(level, options);
           }
-          assert.match(await arena.attempt(source), expected);
+          const told = await arena.attempt(source);
+          if (shows) console.log(`${promise.slice(0, 90)} => ${told.slice(0, 200)}`);
+          assert.match(told, expected);
           await arena.check();
         });
       }

@@ -23,7 +23,7 @@ const CONSTRUCTORS: readonly [what: string, expression: string][] = [
   ["the loader", "load"],
   ["a WeakRef", "typeof WeakRef === 'function' ? WeakRef : {}"],
   ["Intl", "typeof Intl === 'object' ? Intl.NumberFormat : {}"],
-  ["Temporal", "typeof Temporal === 'object' ? Temporal.Now : {}"],
+  ["Temporal", "typeof Temporal === 'object' ? Temporal.Instant : {}"],
   ["a symbol's wrapper", "Object(Symbol.iterator)"],
   ["a proxy's revoker", "Proxy.revocable({}, {}).revoke"],
   ["promise resolvers", "Promise.withResolvers().resolve"],
@@ -184,6 +184,6 @@ attempts("errors and stack traces", [
   ],
   [
     "line, column and sourceURL of an error name no file of ours",
-    "const e = caught(() => setTimeout('x')); return /boot|node_modules/.test(String(e.sourceURL) + String(e.fileName)) ? 'a file' : 'nothing';",
+    "return [caught(() => setTimeout('x')), caught(() => atob('*')), caught(() => structuredClone(() => {})), caught(() => null.x), caught(() => (0, eval)('}'))].some((e) => /boot|primordials|node_modules/.test(String(e.sourceURL) + String(e.fileName))) ? 'a file' : 'nothing';",
   ],
 ]);
