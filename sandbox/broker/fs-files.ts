@@ -41,19 +41,23 @@ function fileOf(context: CallContext, id: number, asked: Asked): OpenFile {
 }
 
 export const fileOperations: Operations = {
-  /** The whole of a file as bytes. One that is larger than a call may carry gives `tooLarge`, to be read by handle. */
+  /** The whole of a file as bytes. One that is larger than a call may carry is left open, as `id`, to be read in pieces. */
   "fs.readFile": operation({
     params: v.strictObject({ path: pathParam, flags: flagsParam }),
     run({ path, flags }, context) {
       const asked = { syscall: "open", path };
       return attempt(asked, async () => {
-        await using file = closing(await openAt(context, asked, path, flags));
-        const info = await statFd(file.fd);
-        if (info.isDirectory()) throw fsError("EISDIR", { syscall: "read" });
-        const limit = context.limits.maxCallBytes;
-        if (info.size > limit || !info.isFile()) return { value: { tooLarge: true } };
-        const bytes = await readAll(file.fd, Number(info.size), limit);
-        return bytes ? { value: {}, bytes } : { value: { tooLarge: true } };
+        const file = new OpenFile(await openAt(context, asked, path, flags));
+        let bytes: Uint8Array | undefined;
+        try {
+          bytes = await file.use((fd) => readWhole(fd, context.limits.maxCallBytes));
+        } catch (error) {
+          await file.close();
+          throw error;
+        }
+        if (!bytes) return { value: { id: context.resources.add(FILE, file, () => file.close()) } };
+        await file.close();
+        return { value: {}, bytes };
       });
     },
   }),
@@ -204,13 +208,17 @@ async function copy(context: CallContext, asked: Asked, path: string, dest: stri
   return {};
 }
 
-/** All bytes from the start; undefined if there are more than `limit`. */
-async function readAll(fd: number, size: number, limit: number): Promise<Uint8Array | undefined> {
-  // One byte more shows the end; a file of /proc says that its size is 0.
+/** All bytes; undefined if there are more than `limit`, or no end. The file's own position stays at its start. */
+async function readWhole(fd: number, limit: number): Promise<Uint8Array | undefined> {
+  const info = await statFd(fd);
+  if (info.isDirectory()) throw fsError("EISDIR", { syscall: "read" });
+  if (info.size > limit || !info.isFile()) return undefined;
+  const size = Number(info.size);
+  // One byte more shows the end; some files say that their size is 0.
   let buffer = new Uint8Array(Math.min(size === 0 ? UNKNOWN_SIZE : size, limit) + 1);
   let length = 0;
   for (;;) {
-    const count = await readFd(fd, buffer.subarray(length), null);
+    const count = await readFd(fd, buffer.subarray(length), length);
     length += count;
     if (count === 0) return buffer.slice(0, length);
     if (length > limit) return undefined;

@@ -40,8 +40,8 @@ export function* readFile(file: unknown, given?: unknown): Steps<string | Buffer
   const path = toPath(file);
   const flags = toFlags(options.flag);
   const { value, bytes } = yield* ask("fs.readFile", { path, flags });
-  if (!value.tooLarge) return fromBytes(bytes, options.encoding);
-  const opened = yield* open(path, options.flag);
+  if (value.id === undefined) return fromBytes(bytes, options.encoding);
+  const opened = toFd(value.id);
   try {
     return fromBytes(yield* readRest(opened), options.encoding);
   } finally {
