@@ -1,8 +1,9 @@
 /**
- * Benchmarks, as ratios to what is compared with: the start of the compiled program, and the protocol of extensions.
+ * Benchmarks, as ratios to what is compared with: the start of the compiled program, the protocol of extensions, and the sandbox.
  *
  * Usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
  *        scripts/bench protocol [--runs N] [--json] [--spread]
+ *        scripts/bench sandbox [--runs N] [--json]
  *
  * Exit status: 0 all targets met, 1 one missed or a run failed, 2 wrong use.
  */
@@ -11,14 +12,18 @@ import { parseArgs } from "node:util";
 
 const USAGE = `usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
        scripts/bench protocol [--runs N] [--json] [--spread]
+       scripts/bench sandbox [--runs N] [--json]
   --runs N     rounds, at least 15; default 25, of the protocol 60
   --json       print all figures as JSON
   --xdev FILE  measure this executable; default dist/xdev, built if it is missing
   --spread     leave it to the kernel which cores are used; default one, where there is taskset`;
 const MINIMUM_RUNS = 15;
 
+const BENCHMARKS = ["start", "protocol", "sandbox"] as const;
+type Benchmark = (typeof BENCHMARKS)[number];
+
 interface Options {
-  benchmark: "start" | "protocol";
+  benchmark: Benchmark;
   runs: number;
   json: boolean;
   xdev: string | undefined;
@@ -34,7 +39,7 @@ async function main(): Promise<number> {
     return 2;
   }
   try {
-    return await (options.benchmark === "start" ? start(options) : protocol(options));
+    return await { start, protocol, sandbox }[options.benchmark](options);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     return 1;
@@ -61,6 +66,16 @@ async function protocol({ runs, json, spread }: Options): Promise<number> {
   return judgeProtocol(result).every(({ met }) => met) ? 0 : 1;
 }
 
+async function sandbox({ runs, json }: Options): Promise<number> {
+  const [{ benchmarkSandbox }, { judgeSandbox, sandboxJson, sandboxText }] = await Promise.all([
+    import("./benchmarks/sandbox.ts"),
+    import("./benchmarks/sandbox-report.ts"),
+  ]);
+  const result = await benchmarkSandbox({ runs, progress });
+  console.log(json ? sandboxJson(result) : sandboxText(result));
+  return judgeSandbox(result).every(({ met }) => met) ? 0 : 1;
+}
+
 function progress(text: string): void {
   console.error(`${text}…`);
 }
@@ -77,10 +92,11 @@ function parse(): Options | undefined {
       },
     });
     const { json, spread, xdev } = values;
-    const [benchmark] = positionals;
-    if (positionals.length !== 1 || (benchmark !== "start" && benchmark !== "protocol")) return undefined;
-    if (benchmark === "start" ? spread : xdev !== undefined) return undefined;
-    const runs = Number(values.runs ?? (benchmark === "start" ? 25 : 60));
+    const benchmark = BENCHMARKS.find((name) => name === positionals[0]);
+    if (positionals.length !== 1 || !benchmark) return undefined;
+    if ((spread && benchmark !== "protocol") || (xdev !== undefined && benchmark !== "start"))
+      return undefined;
+    const runs = Number(values.runs ?? (benchmark === "protocol" ? 60 : 25));
     if (!Number.isInteger(runs) || runs < MINIMUM_RUNS) return undefined;
     return { benchmark, runs, json, spread, xdev: xdev && resolve(xdev) };
   } catch {

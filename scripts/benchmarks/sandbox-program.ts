@@ -1,0 +1,142 @@
+/**
+ * The program that `scripts/bench sandbox` compiles and times, so that everything is as in the executable. One of
+ *
+ *     load bare COUNT                   COUNT bare workers
+ *     load extensions COUNT DATA_DIR    COUNT extensions, as a session loads them
+ *     calls                             system calls of an extension, and the same by hand
+ *
+ * Prints one line of JSON. Extensions are the files `1.ts`, `2.ts`, … and `calls.ts` of the working directory.
+ */
+import { readFileSync } from "node:fs";
+import { lstat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { parsePermissionOptions } from "../../sandbox/permissions/flags.ts";
+import { DEFAULT_SETTINGS } from "../../src/config/settings.ts";
+import { sessionAuthority } from "../../src/extensions/authority.ts";
+import { identifyExtensions } from "../../src/extensions/discovery.ts";
+import { ExtensionManager } from "../../src/extensions/manager.ts";
+import { endStartUp } from "../../src/platform/start-up.ts";
+
+/** How long after a start its memory is looked at, in ms. */
+const SETTLE_MS = 500;
+/** Calls of one turn, and turns; the first ones warm up. */
+const CALLS = 500;
+const TURNS = 40;
+const WARM_UP = 8;
+
+const [what, side, count, dataDir] = process.argv.slice(2);
+const result = what === "load" ? await load() : await calls();
+console.log(JSON.stringify(result));
+process.exit(0);
+
+async function load(): Promise<{ ms: number; mb: number }> {
+  const before = resident();
+  const start = performance.now();
+  if (side === "bare") {
+    await Promise.all(Array.from({ length: Number(count) }, () => answerOf(bareWorker(), "load")));
+  } else {
+    await session(
+      Array.from({ length: Number(count) }, (_, at) => `${at + 1}.ts`),
+      dataDir,
+    );
+  }
+  const ms = performance.now() - start;
+  await Bun.sleep(SETTLE_MS);
+  return { ms, mb: (resident() - before) / 2 ** 20 };
+}
+
+/** Microseconds of one call, of each turn. */
+async function calls(): Promise<Record<string, number[]>> {
+  endStartUp();
+  const manager = await session(["calls.ts"], undefined);
+  const tool = manager.tools([])[0]!;
+  const worker = bareWorker();
+  serve(worker);
+  await answerOf(worker, "load");
+  const path = resolve("calls.ts");
+  const kinds = ["host name, at once", "look at a file, at once", "look at a file, later"];
+  const times: Record<string, number[]> = {};
+  for (let turn = 0; turn < WARM_UP + TURNS; turn++) {
+    for (const kind of kinds) {
+      const ours = await timed(async () => void (await tool.execute("c", { kind, count: CALLS, path })));
+      const raw = await timed(async () => void (await answerOf(worker, { kind, count: CALLS, path })));
+      if (turn < WARM_UP) continue;
+      times[kind] = [...(times[kind] ?? []), ours];
+      times[`${kind}, raw`] = [...(times[`${kind}, raw`] ?? []), raw];
+    }
+  }
+  await manager.stop();
+  worker.terminate();
+  return times;
+}
+
+async function timed(run: () => Promise<void>): Promise<number> {
+  const start = performance.now();
+  await run();
+  return ((performance.now() - start) * 1000) / CALLS;
+}
+
+async function session(files: readonly string[], dataDir: string | undefined): Promise<ExtensionManager> {
+  const refuse = (text: string): never => {
+    throw new Error(text);
+  };
+  const cwd = process.cwd();
+  const settings = DEFAULT_SETTINGS.extensionHost;
+  const sources = (await Promise.all(files.map(identifyExtensions))).flat();
+  return ExtensionManager.load({
+    sources,
+    settings,
+    env: process.env,
+    ...(dataDir === undefined ? {} : { dataDir }),
+    authority: sessionAuthority({
+      dataDir: dataDir ?? resolve("data"),
+      cwd,
+      env: process.env,
+      settings,
+      flags:
+        what === "calls"
+          ? {
+              permissions: parsePermissionOptions({ read: ["*"], sys: ["hostname"] }, cwd, (kind) => kind),
+              all: [],
+            }
+          : undefined,
+      notice: refuse,
+    }),
+    host: { notice: refuse, notify: (_extension, text) => refuse(text), action: () => refuse("an action") },
+  });
+}
+
+function bareWorker(): Worker {
+  return new Worker("./scripts/benchmarks/bare-worker.ts");
+}
+
+/** What the worker says next but for its calls, once it was told `message`. */
+function answerOf(worker: Worker, message: unknown): Promise<unknown> {
+  return new Promise((done) => {
+    const listener = ({ data }: MessageEvent) => {
+      if (data.call) return;
+      worker.removeEventListener("message", listener);
+      done(data);
+    };
+    worker.addEventListener("message", listener);
+    worker.postMessage(message);
+  });
+}
+
+/** Does what the worker asks for, with as little around it as this runtime allows. */
+function serve(worker: Worker): void {
+  worker.addEventListener("message", async ({ data }) => {
+    if (!data.call) return;
+    const value = data.call === "hostname" ? process.env.HOSTNAME : await lstat(data.path);
+    if (!data.shared) return worker.postMessage({ size: (value as { size: number }).size });
+    const shared = new Int32Array(data.shared as SharedArrayBuffer);
+    Atomics.store(shared, 0, 1);
+    Atomics.notify(shared, 0);
+  });
+}
+
+/** Bytes, as the kernel counts them. */
+function resident(): number {
+  if (process.platform !== "linux") return process.memoryUsage.rss();
+  return Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1]) * 1024;
+}

@@ -1,0 +1,66 @@
+/** The figures of the sandbox benchmark next to the targets. */
+import { CALLS, COUNTS, type SandboxResult } from "./sandbox.ts";
+import { table } from "./table.ts";
+
+/** What is promised: multiples of the bare side, and MB. */
+const TARGETS = { loadOne: 1.6, loadTen: 1.4, call: 2, idleMb: 10 };
+
+export interface SandboxVerdict {
+  of: string;
+  value: number;
+  target: number;
+  met: boolean;
+}
+
+export function judgeSandbox({ loads, calls, idleMb }: SandboxResult): SandboxVerdict[] {
+  const verdict = (of: string, value: number, target: number) => ({
+    of,
+    value,
+    target,
+    met: value <= target,
+  });
+  return [
+    verdict("cached load of one, by a bare worker", loads[1].cached / loads[1].bare, TARGETS.loadOne),
+    verdict("cached load of ten, by ten bare workers", loads[10].cached / loads[10].bare, TARGETS.loadTen),
+    ...CALLS.map((kind) =>
+      verdict(`${kind}, by the raw one`, calls[kind].ours / calls[kind].raw, TARGETS.call),
+    ),
+    verdict("MB of one more idle extension", idleMb, TARGETS.idleMb),
+  ];
+}
+
+export function sandboxJson(result: SandboxResult): string {
+  return JSON.stringify({ ...result, verdicts: judgeSandbox(result) }, null, 2);
+}
+
+export function sandboxText(result: SandboxResult): string {
+  const verdicts = judgeSandbox(result);
+  const loads = COUNTS.map((count) => {
+    const { bare, cached, cold } = result.loads[count];
+    const by = (ms: number) => `${ms.toFixed(0)} (${(ms / bare).toFixed(2)})`;
+    return [`${count} at once`, bare.toFixed(0), by(cached), by(cold)];
+  });
+  const calls = CALLS.map((kind) => {
+    const { ours, raw } = result.calls[kind];
+    return [kind, raw.toFixed(1), ours.toFixed(1), (ours / raw).toFixed(2)];
+  });
+  const judged = verdicts.map(({ of, value, target, met }) => [
+    of,
+    value.toFixed(2),
+    `<= ${target.toFixed(2)}`,
+    met ? "ok" : "MISSED",
+  ]);
+  return [
+    `compiled, Bun ${result.bun}; medians of ${result.runs} rounds`,
+    ...(result.load > 1
+      ? [`load average ${result.load.toFixed(1)}: other programs are in these figures`]
+      : []),
+    "",
+    table([["load, ms", "bare workers", "cached", "cold"], ...loads], [1, 2, 3]),
+    "",
+    table([["one call, µs", "raw", "extension", "by raw"], ...calls], [1, 2, 3]),
+    "",
+    table(judged, [1]),
+    verdicts.every(({ met }) => met) ? "All targets are met." : "A target is MISSED.",
+  ].join("\n");
+}
