@@ -15,7 +15,7 @@ const refuse = (name: string, why: string) => (): never => {
   throw codedError(
     Error,
     "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM",
-    `process.${name}() is not available in the sandbox: ${why}`,
+    `process.${name}() does not exist in the sandbox: ${why}`,
   );
 };
 
@@ -163,7 +163,8 @@ const SIGNALS = "an extension can signal only the programs that it has started (
 const process = {
   ...silent,
   title: "xdev",
-  argv: ["xdev", about.path] as string[],
+  // Not the extension's own path: packages that are programs, too, go by that.
+  argv: ["xdev", "xdev"] as string[],
   argv0: "xdev",
   execArgv: [] as string[],
   execPath: "xdev",

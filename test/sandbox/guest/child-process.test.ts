@@ -34,7 +34,7 @@ const same: Record<string, Scenario> = {
 
   "exec with a time-out is ended": async ({ child_process }) =>
     new Promise((resolve) =>
-      child_process.exec("sleep 20", { timeout: 50 }, (error: Record<string, unknown>) =>
+      child_process.exec("exec sleep 20", { timeout: 50 }, (error: Record<string, unknown>) =>
         resolve([error.killed, error.signal, error.code, String(error.message).trim()]),
       ),
     ),

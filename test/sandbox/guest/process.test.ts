@@ -222,7 +222,7 @@ describe("process in the sandbox", () => {
 
   test("ends, signals and changes nothing, and says so", async () => {
     const messages = (await guest.run("refused")) as string[];
-    for (const message of messages) assert.match(message, /is not available in the sandbox/);
+    for (const message of messages) assert.match(message, /does not exist in the sandbox/);
     assert.equal(messages.length, 6);
   });
 
