@@ -32,6 +32,7 @@ import {
 } from "./primordials.ts";
 import "ses";
 import { endStartUp } from "../../src/platform/start-up.ts";
+import { asyncContext } from "./async-context.ts";
 import type { BootMessage, CallReturn, GuestHost, HostMessage } from "./protocol.ts";
 import { checkSource, checkWords } from "./source-check.ts";
 
@@ -147,6 +148,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
     callSync,
     randomBytes,
     subtle,
+    context: asyncContext,
   });
   const load = compartment.evaluate(sources[API] as string) as GuestSource;
   const api = { exports: {} as { start(host: GuestHost, about: unknown): typeof deliver } };

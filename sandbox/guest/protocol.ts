@@ -59,6 +59,12 @@ export interface GuestHost {
   randomBytes(length: number): Uint8Array;
   /** `crypto.subtle`. */
   subtle: unknown;
+  /** What asynchronous work is started with (async-context.ts). */
+  context: {
+    get(): unknown;
+    run(value: unknown, callback: unknown): unknown;
+    enter(value: unknown): void;
+  };
 }
 
 /**

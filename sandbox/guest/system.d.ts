@@ -22,6 +22,27 @@ declare module "xdev:system" {
   export function randomBytes(length: number): Uint8Array;
   /** The runtime's own `crypto.subtle`, hardened. */
   export const subtle: SubtleCrypto;
+  /**
+   * The one slot that the engine carries from a piece of asynchronous work to what it starts, `await` included. Undefined where
+   * boot has none.
+   */
+  export const context:
+    | {
+        get(): unknown;
+        run<R>(value: unknown, callback: () => R): R;
+        enter(value: unknown): void;
+      }
+    | undefined;
+  /** The timers that boot gives, by numbers: the globals of these names are made of them. */
+  export const timers: {
+    setTimeout(run: () => void, ms?: number): number;
+    setInterval(run: () => void, ms?: number): number;
+    setImmediate(run: () => void): number;
+    clearTimeout(timer: number): void;
+    clearImmediate(timer: number): void;
+  };
+  /** What `require` is to the extension. */
+  export const requireModule: (specifier: string) => unknown;
   /** A line for the extension's log. */
   export function log(level: "debug" | "info" | "warn" | "error", text: string): void;
   export const about: Readonly<{

@@ -43,7 +43,9 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
     return { package: isBuiltin(wish) ? `${wish}/` : wish };
   };
   const entry = source.entry.startsWith("sandbox/") ? `${root}${source.entry}` : source.entry;
-  const code = (await link(entry, decide)).trim();
+  const linked = (await link(entry, decide)).trim();
+  // A default import of another of ours is its default export, not, as for CommonJS, all of it.
+  const code = linked.replace(/(\brequire\("guest:[^"]+"\)),\s*1\)/g, "$1)");
   // `require` gets the names without the prefix.
   const text = `((load,module)=>{const exports=module.exports;const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name);\n${code}\n})`;
   // Checked here so that boot need not.

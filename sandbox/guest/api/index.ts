@@ -24,7 +24,9 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
 
   const registry = createRegistry(about);
   const pi = createExtensionApi(registry, transmitter, (name) => modules.own(name));
-  const modules = createModules(host, createSystem(host, about, transmitter), pi);
+  const system = createSystem(host, about, transmitter);
+  const modules = createModules(host, system, pi);
+  system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
   const dispatch = createDispatcher(registry, transmitter);
   void load(host, about, registry, modules, pi, transmitter);

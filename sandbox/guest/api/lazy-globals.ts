@@ -10,6 +10,8 @@ const GLOBALS: Readonly<Record<string, readonly string[]>> = {
   crypto: ["crypto=webcrypto"],
   perf_hooks: ["performance"],
   process: ["process=default"],
+  timers: ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"],
+  "web:compression": ["CompressionStream", "DecompressionStream"],
   "web:fetch": ["fetch", "Headers", "Request", "Response", "FormData", "Blob", "File"],
   "web:streams": [
     "ByteLengthQueuingStrategy",

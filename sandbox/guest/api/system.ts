@@ -9,8 +9,11 @@ export function createSystem(
   about: About,
   transmitter: Transmitter,
 ): Record<string, unknown> {
+  const { setTimeout, setInterval, setImmediate, clearTimeout, clearImmediate } = globalThis;
   return {
     about,
+    context: host.context,
+    timers: { setTimeout, setInterval, setImmediate, clearTimeout, clearImmediate },
     randomBytes: host.randomBytes,
     subtle: host.subtle,
     log: (level: string, text: string) => transmitter.log(level, text),

@@ -2,9 +2,11 @@
  * `node:buffer`. A Buffer here is a Uint8Array with Node's methods and memory of its own: nothing is pooled and everything new
  * is zero, `allocUnsafe` included.
  */
+
 import { numberMethods } from "./buffer_numbers.ts";
 import { bytesOf, type Encoding, encodingOf, lengthOf, textOf, writeText } from "./encodings.ts";
 import { codedError, invalidArgument, invalidValue, outOfRange, requireString } from "./errors.ts";
+import { named } from "./named.ts";
 
 export const kMaxLength: number = 2 ** 32;
 export const kStringMaxLength: number = 2 ** 29 - 24;
@@ -81,9 +83,9 @@ class NodeBuffer extends Uint8Array {
   compare(target: unknown, ...range: unknown[]): number {
     requireBytes("target", target);
     const [targetStart = 0, targetEnd = target.length, start = 0, end = this.length] = range as number[];
-    checkRange("targetStart", targetStart, target.length, true);
+    checkRange("targetStart", targetStart, target.length);
     checkRange("targetEnd", targetEnd, target.length);
-    checkRange("sourceStart", start, this.length, true);
+    checkRange("sourceStart", start, this.length);
     checkRange("sourceEnd", end, this.length);
     if (start >= end) return targetStart >= targetEnd ? 0 : -1;
     if (targetStart >= targetEnd) return 1;
@@ -126,10 +128,10 @@ class NodeBuffer extends Uint8Array {
     if (typeof offset === "string") [offset, length, name] = [0, undefined, offset];
     else if (typeof length === "string") [length, name] = [undefined, length];
     const from = offset === undefined ? 0 : (offset as number);
-    checkRange("offset", from, this.length, true);
+    checkRange("offset", from, this.length);
     let room = this.length - from;
     if (length !== undefined) {
-      checkRange("length", length as number, this.length, true);
+      checkRange("length", length as number, this.length);
       room = Math.min(room, length as number);
     }
     return writeText(view(this, from, from + room), text, encoding(name));
@@ -141,8 +143,8 @@ class NodeBuffer extends Uint8Array {
     else if (typeof end === "string") [end, name] = [undefined, end];
     const from = (offset ?? 0) as number;
     const to = (end ?? this.length) as number;
-    checkRange("offset", from, this.length, true);
-    checkRange("end", to, this.length, true);
+    checkRange("offset", from, Infinity);
+    checkRange("end", to, this.length);
     if (from >= to) return this;
     const target = view(this, from, to);
     if (typeof value === "string" || isView(value)) {
@@ -200,10 +202,10 @@ function view(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start);
 }
 
-function checkRange(name: string, value: unknown, max: number, includingMax = true): void {
+function checkRange(name: string, value: unknown, max: number): void {
   if (typeof value !== "number") throw invalidArgument(name, "of type number", value);
   if (!Number.isInteger(value)) throw outOfRange(name, "an integer", value);
-  if (value < 0 || (includingMax && value > max)) throw outOfRange(name, `>= 0 && <= ${max}`, value);
+  if (value < 0 || value > max) throw outOfRange(name, `>= 0 && <= ${max}`, value);
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): -1 | 0 | 1 {
@@ -294,7 +296,7 @@ function isAnyBuffer(value: unknown): value is ArrayBuffer {
   );
 }
 
-const FROM = "one of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object";
+const FROM = "of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object";
 
 function from(value: unknown, second?: unknown, third?: unknown): NodeBuffer {
   if (typeof value === "string") return own(bytesOf(value, encoding(second)));
@@ -359,7 +361,7 @@ function byteLength(value: unknown, name?: unknown): number {
   throw invalidArgument("string", "of type string or an instance of Buffer or ArrayBuffer", value);
 }
 
-const statics: Record<string, unknown> = {
+const statics: Record<string, unknown> = named({
   from,
   alloc,
   allocUnsafe: (size: unknown) => alloc(size),
@@ -383,7 +385,7 @@ const statics: Record<string, unknown> = {
   isEncoding: (name: unknown): boolean =>
     typeof name === "string" && name !== "" && encodingOf(name) !== undefined,
   poolSize: 8192,
-};
+});
 
 /** Callable without `new`, as old packages do. */
 function BufferFunction(value: unknown, second?: unknown, third?: unknown): NodeBuffer {

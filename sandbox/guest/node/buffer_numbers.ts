@@ -40,7 +40,7 @@ function checkValue(
   if ((value as number) >= min && (value as number) <= max) return;
   const n = typeof min === "bigint" ? "n" : "";
   let range: string;
-  if (size > 3 || n) {
+  if (size > 4 || n) {
     range = !signed
       ? `>= 0${n} and < 2${n} ** ${size * 8}${n}`
       : `>= -(2${n} ** ${size * 8 - 1}${n}) and < 2${n} ** ${size * 8 - 1}${n}`;

@@ -66,7 +66,7 @@ function sameObjects(a: object, b: object, strict: boolean, seen: Memory): boole
     const [some, others] = [(a as AggregateError).errors, (b as AggregateError).errors];
     if (!same(some, others, strict, seen)) return false;
   }
-  if (isBoxedPrimitive(a) && !Object.is((a as number).valueOf(), (b as number).valueOf())) return false;
+  if (isBoxedPrimitive(a) && !Object.is((a as object).valueOf(), b.valueOf())) return false;
   if (isArrayBuffer(a) && !sameBytes(new Uint8Array(a as ArrayBuffer), new Uint8Array(b as ArrayBuffer)))
     return false;
   let keysOfA = Object.keys(a);

@@ -1,5 +1,7 @@
 /** `node:events`. Works with the guest's EventTarget, too. */
+
 import { abortError, codedError, invalidArgument, outOfRange, requireFunction } from "./errors.ts";
+import { named } from "./named.ts";
 
 type Name = string | symbol;
 // biome-ignore lint/suspicious/noExplicitAny: listeners take what is emitted
@@ -465,5 +467,7 @@ Object.defineProperties(EventEmitter, {
     },
   },
 });
+
+named(EventEmitter);
 
 export default EventEmitter;

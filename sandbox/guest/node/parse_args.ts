@@ -67,7 +67,7 @@ export function parseArgs(config: Config = {}): Parsed {
       }
       positionals.push(token.value);
     } else if (token.kind === "option") {
-      store(token, values, options, strict, allowNegative);
+      store(token, values, options, { strict, allowNegative, allowPositionals });
     }
   }
   for (const [name, option] of Object.entries(options)) {
@@ -125,8 +125,11 @@ function store(
   token: Token & { kind: "option" },
   values: Record<string, Value>,
   options: Record<string, Option>,
-  strict: boolean,
-  allowNegative: boolean,
+  {
+    strict,
+    allowNegative,
+    allowPositionals,
+  }: Required<Pick<Config, "strict" | "allowNegative" | "allowPositionals">>,
 ): void {
   let { name } = token;
   let value: string | boolean = token.value ?? true;
@@ -134,13 +137,14 @@ function store(
     const positive = name.slice(3);
     if (token.value === undefined && (options[positive]?.type === "boolean" || !strict)) {
       name = positive;
+      token.name = positive;
       value = false;
     }
   }
   const option = Object.hasOwn(options, name) ? options[name] : undefined;
   if (strict) {
     if (!option) {
-      const hint = token.rawName.startsWith("--")
+      const hint = allowPositionals
         ? `. To specify a positional argument starting with a '-', place it at the end of the command after '--', as in '-- ${JSON.stringify(token.rawName)}`
         : "";
       throw codedError(

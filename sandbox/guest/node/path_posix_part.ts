@@ -86,6 +86,7 @@ export function makePosix(cwd: () => string) {
   function basename(path: string, suffix?: string): string {
     if (suffix !== undefined) requireString("suffix", suffix);
     requireString("path", path);
+    if (path === suffix) return "";
     const { start, end } = lastPart(path, 0, isSeparator);
     return withoutSuffix(path.slice(start, end), suffix);
   }

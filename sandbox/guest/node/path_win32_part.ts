@@ -153,6 +153,7 @@ export function makeWin32(cwd: () => string) {
   function basename(path: string, suffix?: string): string {
     if (suffix !== undefined) requireString("suffix", suffix);
     requireString("path", path);
+    if (path === suffix) return "";
     const { start, end } = base(path);
     return withoutSuffix(path.slice(start, end), suffix);
   }

@@ -1,5 +1,7 @@
 /** `node:punycode`: RFC 3492, and names of hosts in it. */
+
 import { codedError } from "./errors.ts";
+import { named } from "./named.ts";
 
 const BASE = 36;
 const T_MIN = 1;
@@ -122,4 +124,4 @@ export const ucs2 = {
 
 export const version = "2.1.0";
 
-export default { version, ucs2, decode, encode, toASCII, toUnicode };
+export default named({ version, ucs2, decode, encode, toASCII, toUnicode });

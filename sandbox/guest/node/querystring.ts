@@ -1,5 +1,7 @@
 /** `node:querystring`. */
+
 import { codedError } from "./errors.ts";
+import { named } from "./named.ts";
 
 type Value = string | number | bigint | boolean | null | undefined;
 interface ParseOptions {
@@ -108,7 +110,7 @@ export const decode: typeof parse = parse;
 // `escape` and `unescape` may be replaced here: that is what they are exported for.
 export { escapeText as escape, unescapeText as unescape };
 
-const exports = {
+const exports = named({
   escape: escapeText,
   unescape: unescapeText,
   unescapeBuffer,
@@ -116,6 +118,6 @@ const exports = {
   encode,
   parse,
   decode,
-};
+});
 
 export default exports;

@@ -1,6 +1,7 @@
 /** `node:stream`: Node's own, as its people publish it for elsewhere, and the bridges to the web's streams. */
 // @ts-expect-error the package has no types
 import Stream from "readable-stream/lib/stream.js";
+import { named } from "./named.ts";
 import { fromReadable, fromWritable, toReadable, toWritable } from "./stream_web_bridge.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: the package has no types of its own
@@ -72,6 +73,8 @@ define(exports, "duplexPair", (options?: object) => {
 function define(object: object, name: string, value: unknown): void {
   Object.defineProperty(object, name, { value, writable: true, enumerable: true, configurable: true });
 }
+
+named(exports);
 
 export const {
   addAbortSignal,

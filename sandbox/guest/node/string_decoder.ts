@@ -2,6 +2,7 @@
 import { Buffer } from "node:buffer";
 import { type Encoding, encodingOf, textOf } from "./encodings.ts";
 import { codedError, invalidArgument } from "./errors.ts";
+import { named } from "./named.ts";
 
 /** How many bytes at the end of `bytes` are the beginning of a character that is not complete. */
 function unfinished(bytes: Uint8Array, encoding: Encoding): number {
@@ -113,4 +114,4 @@ for (const name of ["write", "end", "text", "lastNeed", "lastTotal", "lastChar"]
   });
 }
 
-export default { StringDecoder };
+export default named({ StringDecoder });

@@ -1,6 +1,8 @@
 /** `node:url`. The classes are the globals; `parse`, `format` and `resolve` are of before. */
+
 import { about } from "xdev:system";
 import { codedError, invalidArgument, requireString } from "./errors.ts";
+import { named } from "./named.ts";
 import { Url } from "./url_legacy.ts";
 
 const { URL, URLSearchParams } = globalThis;
@@ -150,7 +152,7 @@ export function resolveObject(from: string, to: string): Url {
   return new Url().parse(from, false, true).resolveObject(to);
 }
 
-export default {
+export default named({
   Url,
   URL,
   URLSearchParams,
@@ -163,4 +165,4 @@ export default {
   format,
   resolve,
   resolveObject,
-};
+});

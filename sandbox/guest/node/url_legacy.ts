@@ -44,7 +44,7 @@ export class Url {
       rest = rest.slice(2);
       this.slashes = true;
     }
-    if (!isScript && slashes) {
+    if (!isScript && (slashes || (proto !== undefined && !SLASHED.has(proto)))) {
       rest = this.#takeHost(rest);
     }
     if (!isScript) rest = rest.replace(ESCAPED, (char) => (char === "'" ? "%27" : encodeURIComponent(char)));

@@ -3,6 +3,7 @@
 import types from "node:util/types";
 import { deepEqual } from "./deep_equal.ts";
 import { codedError, invalidArgument, requireFunction, requireString } from "./errors.ts";
+import { named } from "./named.ts";
 import { parseArgs } from "./parse_args.ts";
 import { nameOfErrno, systemErrors } from "./system_errors.ts";
 
@@ -244,7 +245,7 @@ export function _errnoException(errno: number, syscall: string, original?: strin
 
 export const isArray: typeof Array.isArray = Array.isArray;
 
-const exports = {
+const exports = named({
   _errnoException,
   aborted,
   callbackify,
@@ -269,6 +270,6 @@ const exports = {
   TextEncoder,
   toUSVString,
   types,
-};
+});
 
 export default exports;

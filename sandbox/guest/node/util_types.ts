@@ -2,6 +2,7 @@
  * `node:util/types`. By what objects have inside, as far as the language lets one look: a promise and an error are known by
  * their prototypes, and a proxy can't be told from its target.
  */
+import { named } from "./named.ts";
 
 type Check = (value: unknown) => boolean;
 const isObject = (value: unknown): value is object =>
@@ -93,7 +94,7 @@ export const isSetIterator: Check = (value) => isObject(value) && tagOf(value) =
 export const isKeyObject: Check = (value) => isObject(value) && tagOf(value) === "KeyObject";
 export const isCryptoKey: Check = (value) => isObject(value) && tagOf(value) === "CryptoKey";
 
-export default {
+export default named({
   isDate,
   isRegExp,
   isMap,
@@ -137,4 +138,4 @@ export default {
   isSetIterator,
   isKeyObject,
   isCryptoKey,
-};
+});
