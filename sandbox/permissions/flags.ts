@@ -1,5 +1,6 @@
 /** The permissions that the command line gives for one run. */
 import { XdevError } from "../../src/base/errors.ts";
+import { canonicalPath, resolvePath } from "../../src/base/files.ts";
 import { KINDS, type Kind, type Permission, type Permissions, permissionsOf } from "./permissions.ts";
 import { BadValue, parseValue } from "./values.ts";
 
@@ -12,8 +13,24 @@ export interface AllowFlags {
   all: readonly string[];
 }
 
+/** What `SessionOptions.flags` takes. */
+export interface RunFlags {
+  permissions: Permissions;
+  /** Names and canonical paths. */
+  all: readonly string[];
+}
+
+/** The flags of a run, ready for `extensionRights`. Throws like `parsePermissionOptions`. */
+export async function runFlags(given: AllowFlags | undefined, base: string): Promise<RunFlags | undefined> {
+  if (!given) return undefined;
+  const permissions = parsePermissionOptions(given.permissions, base, (kind) => `--allow-${kind}`);
+  const isPath = (name: string) => /[/\\]/.test(name);
+  const all = given.all.map((name) => (isPath(name) ? canonicalPath(resolvePath(name, base)) : name));
+  return { permissions, all: await Promise.all(all) };
+}
+
 /**
- * What flags mean. Relative paths are relative to `base`, the folder that the program was started in. `option` names the option of
+ * What options mean. Relative paths are relative to `base`, the folder that the program was started in. `option` names the option of
  * a kind in messages. Throws `XdevError` with code `usage`.
  */
 export function parsePermissionOptions(

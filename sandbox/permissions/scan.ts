@@ -5,6 +5,7 @@
  * The text is hostile: it is bounded in length, parsed without running anything, and walked by a loop; so is what comes of it.
  */
 import type { Node } from "acorn";
+import { splitCommand } from "../broker/command-line.ts";
 import { ParseFailure, parseModule, walk } from "../bundle/syntax.ts";
 import { canonicalHost } from "./addresses.ts";
 import { type Kind, NONE, type Permissions, permissionsOf } from "./permissions.ts";
@@ -14,6 +15,9 @@ import { BadValue, formatCommand, parseValue } from "./values.ts";
 const MAX_PARSED = 1_000_000;
 /** Of each kind; more than this tells nobody anything. */
 const MAX_VALUES = 30;
+
+/** A longer command is not looked at, in characters. */
+const MAX_COMMAND = 4000;
 
 const INTERESTING_MODULES = /^(?:node:)?(?:fs|child_process|http|https|os|process)(?:\/|$)/;
 const INTERESTING_TEXT = /https?:|wss?:|\bexec\b|\.env\b|WebAssembly|registerProvider|registerTool/;
@@ -179,10 +183,10 @@ function lookAtCall(call: Any, found: Found, usesFiles: boolean): void {
 
 function lookAtCommand(name: string, first: Any, second: Any | undefined, found: Found): void {
   const text = textOf(first);
-  if (text === undefined) return;
-  // `pi.exec(program, args)` and `spawn` take a program; `exec` of child_process takes a line for a shell.
+  if (text === undefined || text.length > MAX_COMMAND) return;
+  // `pi.exec(program, args)` and `spawn` take a program; `exec` of child_process takes a line, for a shell if it takes one.
   const isLine = /^exec(?:Sync)?$/.test(name) && second?.type !== "ArrayExpression" && /\s/.test(text);
-  const [program = ""] = isLine ? text.trim().split(/\s+/) : [text];
+  const program = isLine ? (splitCommand(text)?.[0] ?? "sh") : text;
   if (/^[\w./@+-]+$/.test(program)) found.add("run", formatCommand([program]));
 }
 

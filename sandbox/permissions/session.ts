@@ -3,7 +3,7 @@
  * new. Nothing here loads a schema, a parser or a prompt unless there is something to look at or somebody to ask.
  */
 import { homedir, tmpdir } from "node:os";
-import { basename, join, sep } from "node:path";
+import { basename, isAbsolute, join, sep } from "node:path";
 import { sha256 } from "../../src/base/cache.ts";
 import { errorText } from "../../src/base/errors.ts";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
@@ -13,6 +13,7 @@ import type { User } from "./asker.ts";
 import { openAudit } from "./audit.ts";
 import { looksSecret } from "./danger.ts";
 import { type Declaration, declarationOf, NOTHING_DECLARED, needingGrant } from "./declaration.ts";
+import type { RunFlags } from "./flags.ts";
 import {
   afterAnswer,
   changeGrants,
@@ -46,7 +47,7 @@ export interface SessionOptions {
   dataDir: string;
   cwd: string;
   /** For this run, by the command line; `all` has the names that may do everything. */
-  flags?: { permissions: Permissions; all: readonly string[] } | undefined;
+  flags?: RunFlags | undefined;
   /** Nobody is asked without one. One for all extensions of a session (`oneAtATime`). */
   user?: User | undefined;
   env: Readonly<Record<string, string | undefined>>;
@@ -176,8 +177,8 @@ async function settle(
     return change(record);
   };
   if (isEmpty(toAsk)) {
-    // One that never asked for anything leaves no record.
-    const isNews = record.digest !== undefined || !isEmpty(requested);
+    // One that has nothing to scan and never asked for anything leaves no record.
+    const isNews = record.digest !== undefined || declaration.source !== "none";
     return { record: isNews && usable ? await store(NONE) : kept, session: NONE };
   }
   const open = isAllowedAll(options) ? NONE : difference(toAsk, flags?.permissions ?? NONE);
@@ -208,10 +209,11 @@ export function codeDigest({
   return sha256(JSON.stringify([sha256(bundleSource), declared ?? null]));
 }
 
-/** By its name, or by its path; what a repository brings can call itself what it wants and is meant by its path alone. */
+/** By its name, or by its path or a folder that it is in; what a repository brings can call itself what it wants and is meant by its path alone. */
 function isAllowedAll({ flags, name, path, dataDir }: SessionOptions): boolean {
   const isOfRepository = !isInside(path, dataDir) && path.includes(`${sep}.xdev${sep}`);
-  return flags?.all.some((one) => one === path || (one === name && !isOfRepository)) === true;
+  const means = (one: string) => (isAbsolute(one) ? isInside(path, one) : one === name && !isOfRepository);
+  return flags?.all.some(means) === true;
 }
 
 /** What an extension asks for. */
@@ -223,8 +225,7 @@ export async function requestOf({
   if (declared !== undefined) return declarationOf(declared);
   const { looksIdle, scanBundle } = await import("./scan.ts");
   if (looksIdle(bundleSource, imports)) return NOTHING_DECLARED;
-  const permissions = scanBundle(bundleSource, imports);
-  return isEmpty(permissions) ? NOTHING_DECLARED : { source: "inferred", permissions, reasons: new Map() };
+  return { source: "inferred", permissions: scanBundle(bundleSource, imports), reasons: new Map() };
 }
 
 /** Keeps an answer at the point of use. */

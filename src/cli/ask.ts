@@ -18,8 +18,11 @@ export function terminalDialog(interrupt: AbortSignal): Dialog | undefined {
   };
 }
 
+/** Standard input has ended (Ctrl+D): nothing more comes of it, and nobody says so a second time. */
+let hasEnded = false;
+
 async function readLine(signal: AbortSignal): Promise<string | undefined> {
-  if (signal.aborted) return undefined;
+  if (signal.aborted || hasEnded) return undefined;
   const { createInterface } = await import("node:readline");
   const lines = createInterface({ input: process.stdin, terminal: false });
   const start = performance.now();
@@ -29,10 +32,14 @@ async function readLine(signal: AbortSignal): Promise<string | undefined> {
         if (performance.now() - start >= TOO_SOON_MS) resolve(line);
       });
       // Ctrl+D, or a terminal that is gone.
-      lines.once("close", () => resolve(undefined));
+      lines.once("close", () => {
+        hasEnded = true;
+        resolve(undefined);
+      });
       signal.addEventListener("abort", () => resolve(undefined), { once: true });
     });
   } finally {
+    lines.removeAllListeners("close");
     lines.close();
     process.stdin.pause();
   }

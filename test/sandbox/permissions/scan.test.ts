@@ -70,11 +70,12 @@ export default (pi) => {
   spawn("/usr/bin/make");
   cp.spawnSync("docker");
   pi.exec("gh", ["pr", "list"]);
+  exec("ls | wc -l");
   pi.exec(computed);
   /x/.exec("no program at all, but it reads like one");
 };`;
     const { run } = await inferred(source);
-    for (const program of ["git", "npm", "/usr/bin/make", "docker", "gh"])
+    for (const program of ["git", "npm", "/usr/bin/make", "docker", "gh", "sh"])
       assert.ok(run?.includes(program), program);
   });
 
