@@ -87,7 +87,8 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
       },
       about: {
         cwd: folders.cwd,
-        env: session.env,
+        // What every program looks for, and no secret: the same as `home`.
+        env: { HOME: folders.home, ...session.env },
         platform: process.platform,
         arch: process.arch,
         // An extension is no process: this is the number that containers give the first one.

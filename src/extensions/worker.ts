@@ -103,10 +103,10 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
 
   const receive = (message: unknown): void => {
     if (closed || !handlers) return;
+    // For whoever watches its memory.
+    if (Array.isArray(message) && message[0] === "pong") return;
     if (!isGuestMessage(message)) return handlers.onProblem("sent a message that is no frame");
     if (message[0] === "call") return void answer(message);
-    // Whoever watches the memory of a guest has taken this already.
-    if (message[0] === "pong") return;
     const [kind, text] = message;
     if (kind === "fatal") return close(text);
     if (kind === "log") return handlers.onLog(text);
@@ -174,7 +174,7 @@ function failure(code: string, message: string): CallReturn {
   return { error: JSON.stringify({ code, message }) };
 }
 
-function isGuestMessage(message: unknown): message is GuestMessage {
+function isGuestMessage(message: unknown): message is Exclude<GuestMessage, readonly ["pong", ...unknown[]]> {
   if (!Array.isArray(message)) return false;
   const [kind, first] = message as unknown[];
   if (kind === "call") {

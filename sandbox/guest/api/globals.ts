@@ -36,33 +36,3 @@ function inspect(value: unknown): string {
     return "[object]";
   }
 }
-
-/** `process` as plain data: nothing of the user's environment, and ways to end that end nothing. */
-export function createProcess(): Record<string, unknown> {
-  const refuse = (what: string) => (): never => {
-    throw new Error(
-      `process.${what}() does not exist in the sandbox: an extension cannot end or signal a process`,
-    );
-  };
-  return {
-    env: {},
-    argv: [],
-    pid: 1,
-    platform: "linux",
-    version: "v24.0.0",
-    versions: { node: "24.0.0" },
-    exitCode: undefined,
-    exit: refuse("exit"),
-    abort: refuse("abort"),
-    kill: refuse("kill"),
-    cwd: (): never => {
-      throw new Error("process.cwd() is not available in the sandbox: use ctx.cwd");
-    },
-    nextTick: (run: (...args: unknown[]) => void, ...args: unknown[]): void => {
-      queueMicrotask(() => run(...args));
-    },
-    on: (): void => {},
-    once: (): void => {},
-    off: (): void => {},
-  };
-}

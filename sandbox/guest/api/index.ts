@@ -7,7 +7,7 @@
 import type { About, BundleLinks, GuestHost } from "../protocol.ts";
 import { createDispatcher } from "./dispatch.ts";
 import { eventGlobals } from "./events.ts";
-import { createConsole, createProcess } from "./globals.ts";
+import { createConsole } from "./globals.ts";
 import { defineLazyGlobals } from "./lazy-globals.ts";
 import { createModules } from "./modules.ts";
 import { createExtensionApi, type Registry } from "./registry.ts";
@@ -19,8 +19,9 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   const transmitter = new Transmitter(host);
   const global = globalThis as unknown as Record<string, unknown>;
   global.console = createConsole(transmitter);
-  global.process = createProcess();
   Object.assign(global, eventGlobals);
+  // Node's name for it, by which packages know where they are.
+  Object.defineProperty(global, "global", { value: globalThis, writable: true, configurable: true });
 
   const registry = createRegistry(about);
   const pi = createExtensionApi(registry, transmitter, (name) => modules.own(name));

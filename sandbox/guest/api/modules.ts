@@ -19,16 +19,6 @@ const API_NAMES: ReadonlySet<string> = new Set([
 /** Packages of the host (sandbox/guest/packages.ts). */
 const PACKAGES: ReadonlySet<string> = new Set(["typebox", "@sinclair/typebox", ...API_NAMES]);
 
-/** Modules of Node's that no extension can have, and why. */
-const REFUSED: Readonly<Record<string, string>> = {
-  net: "raw sockets are not available to extensions: use fetch, http or https",
-  tls: "raw sockets are not available to extensions: use fetch or https",
-  dgram: "raw sockets are not available to extensions: use fetch, http or https",
-  http2: "it is not available to extensions: use fetch or https",
-  dns: "extensions can't look up names: fetch, http and https do it for them",
-  "dns/promises": "extensions can't look up names: fetch, http and https do it for them",
-};
-
 export interface Modules extends Pick<BundleLinks, "import" | "dynamicImport" | "require"> {
   /** A module for our own code: by any name that `GUEST_SOURCES` has. */
   own(name: string): Record<string, unknown>;
@@ -109,14 +99,10 @@ function forRequire(exports: Record<string, unknown>): unknown {
 }
 
 function missing(specifier: string): Error {
-  const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
-  const why = Object.hasOwn(REFUSED, name) ? REFUSED[name] : undefined;
   const error = new Error(
-    why !== undefined
-      ? `module "${specifier}": ${why}`
-      : specifier !== name
-        ? `module "${specifier}" is not available to a sandboxed extension in this version of xdev`
-        : `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`,
+    specifier.startsWith("node:")
+      ? `module "${specifier}" is not available to a sandboxed extension in this version of xdev`
+      : `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`,
   );
   return Object.assign(error, { code: "ERR_MODULE_NOT_FOUND" });
 }
