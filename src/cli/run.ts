@@ -250,6 +250,9 @@ async function loadExtensions(
     import("./ext-sources.ts"),
     import("../extensions/authority.ts"),
   ]);
+  const flags = options.allow
+    ? await (await import("../../sandbox/permissions/flags.ts")).runFlags(options.allow, startFolder())
+    : undefined;
   return ExtensionManager.load({
     sources: extras.sources ?? (await extensionSources(options, dataDir, startFolder(), await workspace)),
     settings: settings.extensionHost,
@@ -261,6 +264,7 @@ async function loadExtensions(
       cwd: state.session.cwd,
       env: process.env,
       settings: settings.extensionHost,
+      flags,
       // In json mode standard output is a program's; who reads it can't answer.
       user: options.mode === "json" ? undefined : () => terminalUser(interrupt),
       notice: (text) => mode.notice(text),
@@ -323,7 +327,7 @@ async function registerProvider(
 ): Promise<void> {
   if (!isAllowed) {
     return mode.notice(
-      `extension ${extension} wants to register a model provider, which could read your conversation: to allow it, add it to extensionHost.allowProviders in config.yml`,
+      `extension ${extension} wants to register a model provider, which could read your conversation: to allow it, add it to extensionHost.allowProviders in config.yml, or (a module) give it the permission provider: xdev ext grant`,
     );
   }
   const { parseRegistered } = await import("../models/registered.ts");

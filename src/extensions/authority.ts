@@ -5,7 +5,7 @@
 import { mkdir } from "node:fs/promises";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import type { User } from "../../sandbox/permissions/asker.ts";
-import type { Permissions } from "../../sandbox/permissions/permissions.ts";
+import type { RunFlags } from "../../sandbox/permissions/flags.ts";
 import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
@@ -18,7 +18,7 @@ export interface SessionAuthorityOptions {
   env: Readonly<Record<string, string | undefined>>;
   settings: ExtensionHostSettings;
   /** Permissions of the command line, for this run. */
-  flags?: { permissions: Permissions; all: readonly string[] } | undefined;
+  flags?: RunFlags | undefined;
   /** Who is asked; nobody without it. */
   user?: (() => Promise<User | undefined>) | undefined;
   /** Tells the user something once. */
