@@ -12,6 +12,9 @@ export interface Target {
   /** A server that must see no connection. */
   url: string;
   port: number;
+  /** One that it may be granted: it redirects to what its query says (`to`, `code`). */
+  openUrl: string;
+  openPort: number;
   /** The name of a variable of the process. */
   variable: string;
   /** The name of the extension beside it, and its storage. */

@@ -4,9 +4,11 @@
  * everything that it made us say, must have no canary's content in it.
  */
 import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { createServer } from "node:net";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
+import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -24,7 +26,13 @@ export type Attempt = readonly [promise: string, source: string, expected?: RegE
 
 export interface ArenaOptions {
   /** The attacker's permissions. */
-  granted?: Permissions;
+  granted?: Permissions | ((target: Target) => Permissions);
+  /** What must not change, below the arena's folder; everything of the user's by default. */
+  guards?: readonly string[];
+  /** A script that runs in another process, in the project's folder, as long as the attempts do. */
+  beside?: string;
+  /** Symbolic links, below the arena's folder: where each leads from its own folder. */
+  links?: Readonly<Record<string, string>>;
   /** More of his, by name: each is the text of a module of its own. */
   modules?: Readonly<Record<string, string>>;
   /** Paths of extensions besides these. */
@@ -36,6 +44,9 @@ export interface ArenaOptions {
 }
 
 const HELD = /^(value: nothing$|error: )/;
+/** Nothing of the user's may change, and nothing of the agent's, ever. */
+const GUARDS = ["guarded", "home", "data/credentials.json", "data/storage/victim", "data/permissions.json"];
+export const DATA_DIR_GUARDS = GUARDS.filter((name) => name.startsWith("data/"));
 const ATTACKER = fileURLToPath(new URL("./attacker.ts", import.meta.url));
 const VARIABLE = "XDEV_ESCAPE_CANARY";
 /** The settings that the attempts run with: `XDEV_ESCAPE_LEVEL=worker` for one alone. */
@@ -63,6 +74,17 @@ export class Arena {
     this.#connections++;
     socket.destroy();
   });
+  /** A server that may be granted, which redirects to wherever it is asked to. */
+  readonly #open = createHttpServer((request, response) => {
+    const asked = new URL(request.url ?? "/", "http://x").searchParams;
+    this.requests.push(`${request.method} ${request.url}`);
+    const to = asked.get("to");
+    if (to === null) response.end("open");
+    else response.writeHead(Number(asked.get("code") ?? 302), { location: to }).end("moved");
+  });
+  readonly requests: string[] = [];
+  #guards: readonly string[] = GUARDS;
+  #beside: ChildProcess | undefined;
   /** The other extension's. */
   readonly #secret = newSecret();
   #guardedBefore = "";
@@ -91,22 +113,30 @@ export class Arena {
     }
     for (const [name, text] of Object.entries(options.files ?? {})) folder.file(name, text);
     folder.file("home/.ssh/id_ed25519", content);
-    folder.file("data/credentials.json", JSON.stringify({ key: content }));
-    folder.file("data/storage/victim/state.json", JSON.stringify({ content }));
-    await new Promise<void>((resolve) => this.#server.listen(0, "127.0.0.1", resolve));
-    const { port } = this.#server.address() as { port: number };
+    // Of the data dir's own: whatever is granted, this is not.
+    const kept = newSecret();
+    folder.file("data/credentials.json", JSON.stringify({ key: kept }));
+    folder.file("data/permissions.json", JSON.stringify({ note: kept }));
+    folder.file("data/cache/bundle.json", JSON.stringify({ note: kept }));
+    folder.file("data/storage/victim/state.json", JSON.stringify({ kept }));
+    for (const [name, to] of Object.entries(options.links ?? {})) symlinkSync(to, join(folder.path, name));
+    const port = await listen(this.#server);
+    const openPort = await listen(this.#open);
     Object.assign(this.target, {
       canary,
       folder: join(folder.path, "guarded"),
       url: `http://127.0.0.1:${port}/`,
       port,
+      openUrl: `http://127.0.0.1:${openPort}/`,
+      openPort,
       variable: VARIABLE,
       victim: "victim",
       victimStorage: join(folder.path, "data/storage/victim"),
       dataDir: join(folder.path, "data"),
       cwd: join(folder.path, "project"),
     });
-    this.secrets.push(content, variable, this.#secret);
+    this.secrets.push(kept, variable, this.#secret);
+    if (!options.guards) this.secrets.push(content);
     const modules = Object.entries(options.modules ?? {}).map(([name, text]) =>
       folder.file(`extensions/${name}.ts`, text.replaceAll("$TARGET", JSON.stringify(this.target))),
     );
@@ -117,7 +147,9 @@ export class Arena {
       ...(options.extensions ?? []),
     ];
     const say = (...parts: unknown[]): void => void this.said.push(parts.map(String).join(" "));
-    const { settings, granted = {}, asker } = options;
+    const { settings, asker } = options;
+    const granted = typeof options.granted === "function" ? options.granted(this.target) : options.granted;
+    this.#guards = options.guards ?? GUARDS;
     const names = ["attacker", "walker", ...Object.keys(options.modules ?? {})];
     this.#manager = await ExtensionManager.load({
       sources: (await Promise.all(paths.map(identifyExtensions))).flat(),
@@ -128,7 +160,7 @@ export class Arena {
         home: join(folder.path, "home"),
         tmp: join(folder.path, "tmp"),
         dataDir: this.target.dataDir,
-        granted: Object.fromEntries(names.map((name) => [name, granted])),
+        granted: Object.fromEntries(names.map((name) => [name, granted ?? {}])),
         env: process.env,
         ...(asker ? { asker } : {}),
       }),
@@ -143,6 +175,11 @@ export class Arena {
       },
     });
     this.#guardedBefore = this.#guarded();
+    if (options.beside !== undefined) {
+      const evaluate = "Deno" in globalThis ? "eval" : "-e";
+      const { cwd } = this.target;
+      this.#beside = spawn(process.execPath, [evaluate, options.beside], { cwd, stdio: "ignore", env: {} });
+    }
     hostBefore ??= hostState();
   }
 
@@ -191,14 +228,14 @@ export class Arena {
 
   #guarded(): string {
     const { path } = this.folder;
-    return ["guarded", "home", "data/credentials.json", "data/storage/victim", "data/permissions.json"]
-      .flatMap((name) => contents(join(path, name)))
-      .join("\n");
+    return this.#guards.flatMap((name) => contents(join(path, name))).join("\n");
   }
 
   async close(): Promise<void> {
+    this.#beside?.kill("SIGKILL");
     await this.manager.abort();
     this.#server.close();
+    this.#open.close();
     delete process.env[VARIABLE];
     this.folder[Symbol.dispose]();
   }
@@ -233,6 +270,11 @@ export function attempts(title: string, list: readonly Attempt[], options: Arena
   }
 }
 
+async function listen(server: Server): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return (server.address() as AddressInfo).port;
+}
+
 function newSecret(): string {
   return `canary-${randomBytes(16).toString("hex")}`;
 }
@@ -244,7 +286,9 @@ function contents(path: string): string[] {
   } catch {
     return [`${path}: none`];
   }
-  if (!stats.isDirectory()) return [`${path} ${stats.mode} ${readFileSync(path, "utf8")}`];
+  if (!stats.isDirectory()) {
+    return [`${path} ${stats.mode} ${stats.nlink} ${stats.mtimeMs} ${readFileSync(path, "utf8")}`];
+  }
   return readdirSync(path)
     .sort()
     .flatMap((name) => contents(join(path, name)));
