@@ -1,7 +1,8 @@
 /** The permissions that the command line gives for one run. */
+import { isAbsolute } from "node:path";
 import { XdevError } from "../../src/base/errors.ts";
 import { canonicalPath, resolvePath } from "../../src/base/files.ts";
-import { KINDS, type Kind, type Permission, type Permissions, permissionsOf } from "./permissions.ts";
+import { KINDS, type Kind, listOf, type Permission, type Permissions, permissionsOf } from "./permissions.ts";
 import { BadValue, parseValue } from "./values.ts";
 
 /** As they were written: `--allow-read=a,b` gives `{ read: ["a", "b"] }`, `--allow-read` alone `["*"]`. */
@@ -23,7 +24,8 @@ export interface RunFlags {
 /** The flags of a run, ready for `extensionRights`. Throws like `parsePermissionOptions`. */
 export async function runFlags(given: AllowFlags | undefined, base: string): Promise<RunFlags | undefined> {
   if (!given) return undefined;
-  const permissions = parsePermissionOptions(given.permissions, base, (kind) => `--allow-${kind}`);
+  const parsed = parsePermissionOptions(given.permissions, base, (kind) => `--allow-${kind}`);
+  const permissions = await canonicalPaths(parsed);
   const isPath = (name: string) => /[/\\]/.test(name);
   const all = given.all.map((name) => (isPath(name) ? canonicalPath(resolvePath(name, base)) : name));
   return { permissions, all: await Promise.all(all) };
@@ -50,4 +52,13 @@ export function parsePermissionOptions(
     }
   }
   return permissionsOf(list);
+}
+
+/** The same, with absolute paths as what they lead to now: that is what the user means by them (match-path.ts). */
+export async function canonicalPaths(permissions: Permissions): Promise<Permissions> {
+  const list = listOf(permissions).map(async ({ kind, value }): Promise<Permission> => {
+    const isPath = (kind === "read" || kind === "write") && isAbsolute(value);
+    return { kind, value: isPath ? await canonicalPath(value).catch(() => value) : value };
+  });
+  return permissionsOf(await Promise.all(list));
 }

@@ -2,7 +2,7 @@
  * What no grant can lift. What must hold, whatever the user allows: nothing of the agent's data dir is reached but the
  * extension's own storage, and nothing of the kernel's file systems through which a process reaches itself, others and devices.
  */
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, realpath } from "node:fs/promises";
 import { isAbsolute, join, sep } from "node:path";
 import { isInside } from "../../src/base/files.ts";
 import type { Folders } from "../broker/broker.ts";
@@ -22,14 +22,33 @@ const HARMLESS_DEVICES: ReadonlyMap<string, readonly Access[]> = new Map<string,
 
 export type FloorVerdict = "granted" | "refused" | "open";
 
-/** What holds for a canonical path before any permission is looked at; `open` if that is up to the permissions. */
-export function floorVerdict(path: string, access: Access, folders: Folders): FloorVerdict {
+/**
+ * The data dir, and what links in it lead to: a user may keep his sessions on another disk, or his settings with his dotfiles, and
+ * they are no less secret there. Canonical.
+ */
+export async function guardedRoots(dataDir: string): Promise<string[]> {
+  const entries = await readdir(dataDir, { withFileTypes: true }).catch(() => []);
+  const links = entries.filter((entry) => entry.isSymbolicLink());
+  const targets = links.map((link) => realpath(join(dataDir, link.name)).catch(() => undefined));
+  return [dataDir, ...(await Promise.all(targets)).filter((target) => target !== undefined)];
+}
+
+/**
+ * What holds for a canonical path before any permission is looked at; `open` if that is up to the permissions. `guarded` are
+ * `guardedRoots` of the data dir.
+ */
+export function floorVerdict(
+  path: string,
+  access: Access,
+  folders: Folders,
+  guarded: readonly string[] = [folders.dataDir],
+): FloorVerdict {
   if (!isAbsolute(path) || path.includes("\0") || hasOddSegments(path)) return "refused";
   if (HARMLESS_DEVICES.get(path)?.includes(access)) return "granted";
   // Exact: on a file system that folds case, a path of another case may be the storage of another extension.
   if (isInside(path, folders.data)) return "granted";
   const folded = fold(path);
-  if (isInside(folded, fold(folders.dataDir))) return "refused";
+  if (guarded.some((root) => isInside(folded, fold(root)))) return "refused";
   return KERNEL_FOLDERS.some((folder) => isInside(folded, folder)) ? "refused" : "open";
 }
 
@@ -44,6 +63,8 @@ function hasOddSegments(path: string): boolean {
  * dots and spaces at a segment's end. Only for comparisons that refuse.
  */
 export function fold(path: string): string {
+  // The usual path, without what the rest is about: this is asked at every call.
+  if (/^[!-~]*$/.test(path) && !/\.(?:[/\\]|$)/.test(path)) return path.toLowerCase();
   return path
     .normalize("NFKD")
     .toUpperCase()
@@ -90,7 +111,12 @@ export function hardLinkGuard(
 /** The files of the data dir that have a second name; undefined if there is too much to look through. */
 async function linkedFiles(dataDir: string, except: string): Promise<ReadonlySet<string> | undefined> {
   const found = new Set<string>();
-  const folders = [dataDir];
+  const note = async (path: string): Promise<void> => {
+    const info = await lstat(path).catch(() => undefined);
+    if (info?.isFile() && info.nlink > 1) found.add(`${info.dev}:${info.ino}`);
+  };
+  const folders = await guardedRoots(dataDir);
+  for (const root of folders) await note(root);
   let entries = 0;
   while (folders.length > 0) {
     const folder = folders.pop()!;
@@ -100,16 +126,11 @@ async function linkedFiles(dataDir: string, except: string): Promise<ReadonlySet
     });
     entries += list.length;
     if (entries > MAX_ENTRIES) return undefined;
-    const files: string[] = [];
     for (const entry of list) {
       const path = join(folder, entry.name);
       if (path === except) continue;
       if (entry.isDirectory()) folders.push(path);
-      else if (!entry.isSymbolicLink()) files.push(path);
-    }
-    for (const path of files) {
-      const info = await lstat(path).catch(() => undefined);
-      if (info && info.nlink > 1) found.add(`${info.dev}:${info.ino}`);
+      else await note(path);
     }
   }
   return found;

@@ -6,9 +6,13 @@
  * somebody else than the user may have made that link. So it means nothing if it leads
  * - out of the folder that the user works in, out of `$TMP` or out of `$DATA`, where repositories, other users and the
  *   extension itself put links;
- * - through a place that the extension may write to by another of its permissions.
+ * - through a place that the extension may write to by another of its permissions;
+ * - and, if it is an absolute path, through any folder in which this user can make links. What is granted by an absolute path was
+ *   canonical when it was granted; if it leads elsewhere now, something else was put in its place. `$HOME/…` is the way to name a
+ *   link of one's own.
  */
-import { join } from "node:path";
+import { access, constants, lstat, realpath } from "node:fs/promises";
+import { join, parse, sep } from "node:path";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
 import type { Folders } from "../broker/broker.ts";
 
@@ -52,7 +56,9 @@ export async function resolveRoots(
       const others = writable
         .filter((one) => one !== pattern)
         .map((one) => (one === "*" ? one : expandPath(one, folders)));
-      return target === written || isOfTheUser(written, target, others, folders) ? target : undefined;
+      if (target === written) return target;
+      if (!isOfTheUser(written, target, others, folders)) return undefined;
+      return pattern.startsWith("$") || (await isOfTheSystem(written)) ? target : undefined;
     }),
   );
   return found.filter((root) => root !== undefined);
@@ -75,4 +81,24 @@ function isOfTheUser(written: string, target: string, writable: readonly Root[],
   const shared = [folders.cwd, folders.tmp, folders.data];
   if (shared.some((folder) => isInside(written, folder) && !isInside(target, folder))) return false;
   return !coversPath(writable, written);
+}
+
+/** Whether every link in an absolute path lies where this user can't make one: `/etc`, `/tmp` and the like on macOS. */
+async function isOfTheSystem(path: string): Promise<boolean> {
+  const { root } = parse(path);
+  let folder = root;
+  for (const segment of path.slice(root.length).split(sep)) {
+    const next = join(folder, segment);
+    const info = await lstat(next).catch(() => undefined);
+    if (!info) return true;
+    if (info.isSymbolicLink()) {
+      const isWritable = await access(folder, constants.W_OK).then(
+        () => true,
+        () => false,
+      );
+      if (isWritable) return false;
+    }
+    folder = info.isSymbolicLink() ? await realpath(next).catch(() => next) : next;
+  }
+  return true;
 }

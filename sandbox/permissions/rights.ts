@@ -5,7 +5,7 @@
 import { CallError, type Folders, type Rights } from "../broker/broker.ts";
 import type { Asker } from "./asker.ts";
 import type { Audit, Decision } from "./audit.ts";
-import { floorVerdict } from "./floor.ts";
+import { floorVerdict, guardedRoots } from "./floor.ts";
 import {
   isLasting,
   isWellFormed,
@@ -84,16 +84,18 @@ export async function createRights(options: RightsOptions): Promise<Rights> {
   const context: MatchContext = { folders, searchPath };
   const flags = options.allowAll ? union(options.flags ?? NONE, EVERYTHING) : (options.flags ?? NONE);
   const granted = union(options.granted, options.session ?? NONE);
-  const [byFlag, byGrant, byDenial] = await Promise.all([
+  const [guarded, byFlag, byGrant, byDenial] = await Promise.all([
+    guardedRoots(folders.dataDir),
     Matcher.ofGrants(flags, context, granted.write),
     Matcher.ofGrants(granted, context, flags.write),
     Matcher.ofDenials(options.denied, context),
   ]);
-  return new ExtensionRights(options, byFlag, byGrant, byDenial);
+  return new ExtensionRights(options, guarded, byFlag, byGrant, byDenial);
 }
 
 class ExtensionRights implements Rights {
   readonly #options: RightsOptions;
+  readonly #guarded: readonly string[];
   readonly #byFlag: Matcher;
   readonly #byGrant: Matcher;
   readonly #byDenial: Matcher;
@@ -105,8 +107,15 @@ class ExtensionRights implements Rights {
   readonly #signal: AbortSignal;
   #denials = 0;
 
-  constructor(options: RightsOptions, byFlag: Matcher, byGrant: Matcher, byDenial: Matcher) {
+  constructor(
+    options: RightsOptions,
+    guarded: readonly string[],
+    byFlag: Matcher,
+    byGrant: Matcher,
+    byDenial: Matcher,
+  ) {
     this.#options = options;
+    this.#guarded = guarded;
     this.#byFlag = byFlag;
     this.#byGrant = byGrant;
     this.#byDenial = byDenial;
@@ -136,7 +145,7 @@ class ExtensionRights implements Rights {
   #known(request: Request): Verdict | undefined {
     if (!isWellFormed(request)) return { allowed: false, by: "floor" };
     if (request.kind === "read" || request.kind === "write") {
-      const verdict = floorVerdict(request.path, request.kind, this.#options.folders);
+      const verdict = floorVerdict(request.path, request.kind, this.#options.folders, this.#guarded);
       if (verdict === "granted") return FREE;
       if (verdict === "refused") return { allowed: false, by: "floor" };
     }

@@ -121,7 +121,9 @@ export async function sessionFolders({
   const [home, tmp, realCwd, realDataDir] = await Promise.all(
     [homedir(), tmpdir(), cwd, dataDir].map((folder) => canonicalPath(folder)),
   );
-  const data = join(realDataDir!, "storage", storageName(path, name, realDataDir!));
+  // All storage may be elsewhere by a link of the user; a single extension's own never is.
+  const storage = await canonicalPath(join(realDataDir!, "storage"));
+  const data = join(storage, storageName(path, name, realDataDir!));
   return { home: home!, tmp: tmp!, cwd: realCwd!, dataDir: realDataDir!, data };
 }
 

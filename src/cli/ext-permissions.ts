@@ -6,7 +6,7 @@ import { type Declaration, needingGrant, reasonKey } from "../../sandbox/permiss
 import { declaredPermissions } from "../../sandbox/permissions/declared.ts";
 import { loadQuestionLines, permissionText } from "../../sandbox/permissions/describe.ts";
 import { exact, quoted } from "../../sandbox/permissions/display.ts";
-import { parsePermissionOptions } from "../../sandbox/permissions/flags.ts";
+import { canonicalPaths, parsePermissionOptions } from "../../sandbox/permissions/flags.ts";
 import {
   afterAnswer,
   changeGrants,
@@ -83,12 +83,13 @@ export async function extPermissions(invocation: Invocation, interrupt: AbortSig
       return show(source, dataDir, invocation.json);
     case "ext-revoke": {
       const given = parsePermissionOptions(invocation.permissions, startFolder(), (kind) => `--${kind}`);
-      return revoke(source, dataDir, invocation.all ? undefined : given);
+      // As it is written, and as it was kept.
+      return revoke(source, dataDir, invocation.all ? undefined : union(given, await canonicalPaths(given)));
     }
     case "ext-grant": {
       const given = parsePermissionOptions(invocation.permissions, startFolder(), (kind) => `--${kind}`);
       if (isEmpty(given)) return grantRequested(source, dataDir, invocation.yes, interrupt);
-      return grant(source, dataDir, given, invocation.extension);
+      return grant(source, dataDir, await canonicalPaths(given), invocation.extension);
     }
   }
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Folders } from "../../../sandbox/broker/broker.ts";
-import { floorVerdict, hardLinkGuard } from "../../../sandbox/permissions/floor.ts";
+import { floorVerdict, guardedRoots, hardLinkGuard } from "../../../sandbox/permissions/floor.ts";
 import { isWellFormed, Matcher, permissionFor } from "../../../sandbox/permissions/match.ts";
 import { findProgram } from "../../../sandbox/permissions/match-run.ts";
 import type { Permissions } from "../../../sandbox/permissions/permissions.ts";
@@ -68,14 +68,14 @@ describe("a path", () => {
 
   test("is never covered by one that lies beside it", async () => {
     const segment = fc.stringMatching(/^[a-z.~ -]{1,5}$/).filter((text) => !/^\.{1,2}$/.test(text));
-    const path = fc.array(segment, { maxLength: 4 }).map((parts) => `/${parts.join("/")}`);
+    const path = fc.array(segment, { maxLength: 4 }).map((parts) => ["/nonexistent", ...parts].join("/"));
     await fc.assert(
       fc.asyncProperty(path, path, async (granted, asked) => {
         const covers = (await matcher({ read: [granted] }, { ...SOMEWHERE, cwd: "/x", tmp: "/y" })).covers({
           kind: "read",
           path: asked,
         });
-        const isBelow = granted === "/" || asked === granted || asked.startsWith(`${granted}/`);
+        const isBelow = asked === granted || asked.startsWith(`${granted}/`);
         assert.equal(covers, isBelow);
       }),
     );
@@ -113,6 +113,16 @@ describe("a path", () => {
     assert.ok(await covers({ read: ["$HOME/out/build"] }), "the user's own link");
     assert.ok(!(await covers({ read: ["$HOME/out/build"], write: ["$HOME/out"] })), "may be the extension's");
     assert.ok(!(await covers({ read: ["$HOME/out/build"], write: ["*"] })), "may be the extension's");
+  });
+
+  test("that is absolute means nothing when a link has taken its place since it was granted", async () => {
+    using folder = new Folder();
+    const folders = foldersIn(folder);
+    const secret = folder.file("home/.ssh/id", "");
+    mkdirSync(join(folder.path, "other"));
+    const granted = join(folder.path, "other/build");
+    symlinkSync(join(folders.home, ".ssh"), granted);
+    assert.ok(!(await matcher({ read: [granted] }, folders)).covers({ kind: "read", path: secret }));
   });
 
   test("that is denied is denied as it is written and where it leads", async () => {
@@ -176,6 +186,23 @@ describe("what no grant can lift", () => {
     assert.equal(floorVerdict("/dev/null", "write", SOMEWHERE), "granted");
     assert.equal(floorVerdict("/dev/urandom", "write", SOMEWHERE), "refused");
     assert.equal(floorVerdict("/process", "read", SOMEWHERE), "open");
+  });
+
+  test("is what links of the data dir lead to, storage but the extension's own included", async () => {
+    using folder = new Folder();
+    const folders = foldersIn(folder);
+    const session = folder.file("disk/sessions/1.jsonl", "");
+    const settings = folder.file("dotfiles/models.yml", "");
+    mkdirSync(folders.dataDir, { recursive: true });
+    symlinkSync(join(folder.path, "disk/sessions"), join(folders.dataDir, "sessions"));
+    symlinkSync(settings, join(folders.dataDir, "models.yml"));
+    const guarded = await guardedRoots(folders.dataDir);
+    for (const path of [session, settings])
+      assert.equal(floorVerdict(path, "read", folders, guarded), "refused");
+    assert.equal(floorVerdict(join(folder.path, "dotfiles/other"), "read", folders, guarded), "open");
+    linkSync(session, join(folders.home, "session"));
+    linkSync(settings, join(folders.home, "settings"));
+    for (const path of [session, settings]) assert.equal(await hardLinkGuard(folders)(statSync(path)), true);
   });
 
   test("is a path that is none: relative, with a zero character, going up", () => {
