@@ -105,7 +105,7 @@ export class Reader {
   /** Folders that were listed, and the digest of the names in each. */
   readonly folders = new Map<string, string>();
   /** The package.json files that were read: every import asks for some. */
-  readonly packages = new Map<string, Record<string, unknown>>();
+  readonly packages = new Map<string, Promise<Record<string, unknown> | undefined>>();
   #bytes = 0;
   #files = 0;
 

@@ -10,13 +10,14 @@ import { checkSource } from "../guest/source-check.ts";
 import { disguise } from "./disguise.ts";
 import type { ImportKind } from "./exports.ts";
 import { existing, loaderOf, Reader, refuse } from "./files.ts";
+import { BUNDLE_URL } from "./frames.ts";
 import { checkAttributes, placeOfImport } from "./imports.ts";
 import { inRoot, lazyTables, needsModule } from "./lazy.ts";
 import { findLookAlike } from "./look-alikes.ts";
 import { allName, EXPORT_ALL, fileId, mark, readAllName, resolvedLiterals, setMarks } from "./marks.ts";
 import { moduleKind } from "./modules.ts";
 import type { BundledFile, BundledFiles } from "./own-places.ts";
-import { BUNDLE_URL, type PlaceTable, placeTable } from "./places.ts";
+import { type PlaceTable, placeTable } from "./places.ts";
 import { originalPlace, withLinesInFront } from "./positions.ts";
 import { resolveEntry, resolveSpecifier } from "./resolve.ts";
 import { packageRoot } from "./root.ts";
@@ -89,6 +90,7 @@ class Session {
   /** Texts that belong to a file and lie beside it: the file's path and theirs, by a path that no file has. */
   readonly #beside = new Map<string, { of: string; text: string }>();
   readonly #reader: Reader;
+  #refusal: XdevError | undefined;
 
   constructor(reader: Reader) {
     this.#reader = reader;
@@ -97,6 +99,7 @@ class Session {
   readonly hooks: BundleHooks = {
     resolve: async (specifier: string, importer: string, kind: ImportKind = "import") => {
       if (readAllName(specifier) !== undefined) return { external: true };
+      if (this.#refusal) throw this.#refusal;
       const beside = this.#beside.get(importer);
       if (beside) return this.hooks.resolve(specifier, beside.of, kind);
       try {
@@ -107,7 +110,9 @@ class Session {
         if ("external" in found) this.externals.add(found.name ?? specifier);
         return found;
       } catch (error) {
-        throw this.#imported(error, specifier, importer);
+        // One is enough, and to find the place of ten thousand takes minutes.
+        this.#refusal ??= this.#imported(error, specifier, importer);
+        throw this.#refusal;
       }
     },
     load: async (path: string) => {

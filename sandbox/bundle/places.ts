@@ -2,6 +2,7 @@
  * From lines of a bundle to the author's, for messages of the guest. A source map is large and slow to read; this is as
  * much of it as a message needs: for each line of the bundle the file and the line of what stands there first.
  */
+import { BUNDLE_URL } from "./frames.ts";
 import { segmentsOf } from "./positions.ts";
 
 export interface PlaceTable {
@@ -9,9 +10,6 @@ export interface PlaceTable {
   /** Two numbers for each line of the bundle: the file's index plus 1 (0: none of the author's), and the line in it. */
   lines: Uint32Array;
 }
-
-/** What a bundle is called in stack traces. */
-export const BUNDLE_URL = "xdev-bundle";
 
 /** `map` is the source map of `bundle`, JSON text. */
 export function placeTable(bundle: string, map: string): PlaceTable {

@@ -142,7 +142,8 @@ async function ownName(
   reader: Reader,
 ): Promise<Resolution | undefined> {
   const name = packageName(specifier);
-  const own = await packageOf(importer, reader);
+  // One that is broken has no name; whose it is will meet it elsewhere.
+  const own = await packageOf(importer, reader).catch(() => undefined);
   if (own?.json.name !== name || own.json.exports === undefined || own.json.exports === null)
     return undefined;
   const subpath = specifier === name ? "." : `.${specifier.slice(name.length)}`;

@@ -41,10 +41,13 @@ export async function readPackage(
 ): Promise<Record<string, unknown> | undefined> {
   const path = await existing(join(folder, "package.json"), reader.probes);
   if (path === undefined || (await kindOf(path)) !== "file") return undefined;
-  const known = reader.packages.get(path);
-  if (known) return known;
-  const json: unknown = JSON.parse(await reader.read(path));
-  if (typeof json !== "object" || json === null) return undefined;
-  reader.packages.set(path, json as Record<string, unknown>);
-  return json as Record<string, unknown>;
+  let read = reader.packages.get(path);
+  if (!read) {
+    read = reader.read(path).then((text) => {
+      const json: unknown = JSON.parse(text);
+      return typeof json === "object" && json !== null ? (json as Record<string, unknown>) : undefined;
+    });
+    reader.packages.set(path, read);
+  }
+  return read;
 }

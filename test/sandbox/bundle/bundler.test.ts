@@ -129,7 +129,7 @@ describe("the bundler", () => {
         (_, i) => `export const v${i} = (a: number) => [a, { a }, "${i}"];`,
       ).join("\n"),
       nested: `export default ${"[".repeat(3_000)}${"]".repeat(3_000)}`,
-      "regular expressions": "export default [\n" + "/(a+)+$/,".repeat(20_000) + "];",
+      "regular expressions": `export default [\n${"/(a+)+$/,".repeat(20_000)}];`,
     };
     const { start } = workers();
     const bundler = new Bundler(start, { idleMs: 1 });
