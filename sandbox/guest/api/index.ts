@@ -9,8 +9,8 @@ import { createDispatcher } from "./dispatch.ts";
 import { eventGlobals } from "./events.ts";
 import { createConsole } from "./globals.ts";
 import { defineLazyGlobals } from "./lazy-globals.ts";
-import { createModules } from "./modules.ts";
-import { createExtensionApi, type Registry } from "./registry.ts";
+import { type Complete, createModules } from "./modules.ts";
+import { createExtensionApi, ExtensionRuntimeNotInitializedError, type Registry } from "./registry.ts";
 import { createSystem } from "./system.ts";
 import { describeError, Transmitter } from "./transmit.ts";
 
@@ -26,7 +26,13 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   const registry = createRegistry(about);
   const pi = createExtensionApi(registry, transmitter, (name) => modules.own(name));
   const system = createSystem(host, about, transmitter);
-  const modules = createModules(host, system, pi);
+  const complete: Complete = async (prompt, options = {}) => {
+    if (registry.loading) throw new ExtensionRuntimeNotInitializedError("complete");
+    const { systemPrompt, maxTokens } = options;
+    const answer = await transmitter.ask("model.complete", { prompt, systemPrompt, maxTokens });
+    return (answer as { text: string }).text;
+  };
+  const modules = createModules(host, system, pi, { complete, storageFolder: about.data });
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
   const dispatch = createDispatcher(registry, transmitter);

@@ -253,7 +253,7 @@ function search(bytes: Uint8Array, value: unknown, at: unknown, name: unknown, f
   }
   const pattern = typeof value === "string" ? bytesOf(value, coding) : value;
   if (forward && from < 0) from = 0;
-  if (pattern.length === 0) return from < 0 ? -1 : Math.min(from, length);
+  if (pattern.length === 0) return Math.max(0, Math.min(from, length));
   const last = length - pattern.length;
   if (last < 0) return -1;
   const step = coding === "utf16le" ? 2 : 1;
@@ -492,13 +492,25 @@ const exports = {
   transcode,
   atob,
   btoa,
-  // Other modules of the guest's make these: they are looked up when they are used.
-  get Blob(): unknown {
-    return (globalThis as Record<string, unknown>).Blob;
-  },
-  get File(): unknown {
-    return (globalThis as Record<string, unknown>).File;
-  },
 };
+
+/** A class of another module's, that is loaded when it is used. */
+function later(name: "Blob" | "File"): typeof globalThis.Blob {
+  const load = (): object => (globalThis as unknown as Record<string, object>)[name] as object;
+  return new Proxy((() => {}) as unknown as typeof globalThis.Blob, {
+    construct: (_target, args) => Reflect.construct(load() as new () => object, args),
+    get: (_target, key) => Reflect.get(load(), key) as unknown,
+    has: (_target, key) => Reflect.has(load(), key),
+  });
+}
+
+for (const name of ["Blob", "File"]) {
+  const get = (): unknown => (globalThis as Record<string, unknown>)[name];
+  Object.defineProperty(exports, name, { get, enumerable: true });
+}
+const Blob = later("Blob");
+const File = later("File");
+
+export { Blob, File };
 
 export default exports;

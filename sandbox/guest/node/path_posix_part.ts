@@ -71,16 +71,9 @@ export function makePosix(cwd: () => string) {
   function dirname(path: string): string {
     requireString("path", path);
     if (path === "") return ".";
-    let { start } = lastPart(path, 0, isSeparator);
-    if (start === 0) return path.startsWith("/") ? "/" : ".";
-    // The separators in front of the last part go; of a path in the root, one stays.
-    const limit = start;
-    while (start > 1 && isSeparator(path.charCodeAt(start - 1))) {
-      start--;
-      if (start > 0 && !isSeparator(path.charCodeAt(start - 1))) break;
-    }
-    if (start === 1 && path.startsWith("/")) return limit === 2 && path.startsWith("//") ? "//" : "/";
-    return path.slice(0, start === limit ? start : limit - 1);
+    const cut = lastPart(path, 0, isSeparator).start - 1;
+    if (cut < 1) return path.startsWith("/") ? "/" : ".";
+    return cut === 1 && path.startsWith("/") ? "//" : path.slice(0, cut);
   }
 
   function basename(path: string, suffix?: string): string {

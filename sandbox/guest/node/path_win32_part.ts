@@ -82,7 +82,7 @@ export function makeWin32(cwd: () => string) {
     if (rest !== "" && trailing && path.length > end) rest += "\\";
     // `.\C:x` must not become the drive's.
     if (!absolute && device === "" && path.includes(":")) {
-      if (/^[A-Za-z]:/.test(rest)) return `.\\${rest}`;
+      if (/^[A-Za-z]:/.test(rest) || /:(?:[\\/]|$)/.test(path)) return `.\\${rest}`;
     }
     return absolute ? `${device}\\${rest}` : `${device}${rest}`;
   }

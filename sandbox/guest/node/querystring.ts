@@ -81,6 +81,8 @@ export function parse(
   if (typeof text !== "string" || text.length === 0) return result;
   const decode = options?.decodeURIComponent ?? exports.unescape;
   const decoded = (part: string): string => {
+    // What has nothing to decode is not looked at; a decoder of the caller's sees everything.
+    if (decode === exports.unescape && !/%[0-9A-Fa-f]{2}/.test(part)) return part.replaceAll("+", " ");
     const spaced = part.replaceAll("+", "%20");
     try {
       return decode(spaced);

@@ -96,6 +96,11 @@ export class Url {
       if (port[1] !== "") this.port = port[1] as string;
       host = host.slice(0, host.length - port[0].length);
     }
+    const wrong = bracketed ? -1 : host.search(/[/\\#?:]/);
+    if (wrong >= 0) {
+      rest = `/${host.slice(wrong)}${rest}`;
+      host = host.slice(0, wrong);
+    }
     let name = host.toLowerCase();
     if (bracketed) name = name.slice(1, -1);
     else if (/[^\x00-\x7f]/.test(name)) name = asciiHost(name);
@@ -107,7 +112,7 @@ export class Url {
   }
 
   format(): string {
-    const auth = this.auth ? `${encodeURIComponent(this.auth).replace(/%3A/i, ":")}@` : "";
+    const auth = this.auth ? `${encodeURIComponent(this.auth).replace(/%3A/gi, ":")}@` : "";
     let protocol = this.protocol ?? "";
     if (protocol && !protocol.endsWith(":")) protocol += ":";
     let host = "";
@@ -156,7 +161,8 @@ export class Url {
     if (target.host !== null && target.slashes) {
       Object.assign(result, target);
       result.protocol = target.protocol ?? protocol;
-      result.pathname = removeDots(target.pathname ?? "", true) || null;
+      result.pathname =
+        removeDots(target.pathname ?? "", true) || (SLASHED.has(result.protocol ?? "") ? "/" : null);
     } else {
       const path = target.pathname ?? "";
       const base = result.pathname ?? "";
