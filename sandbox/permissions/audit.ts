@@ -4,7 +4,7 @@
  *
  * Memory and disk are bounded, and no allowed call waits. Repeats within a moment become one line with a count; of too many
  * different allowed calls the rest becomes a line with a count for each kind. Denials are all written; an extension that
- * is denied faster than `DENIALS_PER_SECOND` for long waits for its denials.
+ * is denied very often waits for its denials.
  */
 import { join } from "node:path";
 import { errorText, systemCode } from "../../src/base/errors.ts";
@@ -44,11 +44,13 @@ const FILE_BYTES = 5 * 1024 * 1024;
 const WHAT_CHARS = 2000;
 /** Within this time repeats become one line, in ms. */
 const GATHER_MS = 200;
-/** Different allowed calls that wait to be written. */
-const MAX_ALLOWED = 500;
-/** Denials that need not wait, and how fast they come back. */
-const DENIALS_BURST = 1000;
-const DENIALS_PER_SECOND = 50;
+/**
+ * Lines that need not wait or be counted together, and how fast they come back. Slow enough that a flood of lines takes an hour or
+ * so to push out of the file what was there before; a line counts the more, the longer it is.
+ */
+const ALLOWED = { burst: 500, perSecond: 10 };
+const DENIED = { burst: 1000, perSecond: 20 };
+const LINE_CHARS = 200;
 const CLOSE_MS = 2000;
 /** What is kept while the file can't be written. */
 const LEFT_BYTES = 1024 * 1024;
@@ -71,11 +73,10 @@ class AuditWriter implements Audit {
   readonly #path: string;
   readonly #file: RotatingFile;
   #waiting = new Map<string, AuditEntry>();
-  #allowed = 0;
+  readonly #allowed = new Bucket(ALLOWED);
+  readonly #denied = new Bucket(DENIED);
   #timer: ReturnType<typeof setTimeout> | undefined;
   #writing: Promise<void> = Promise.resolve();
-  #tokens = DENIALS_BURST;
-  #tokensAt = performance.now();
   readonly #closing = new AbortController();
   /** What could not be written yet. */
   #left: Buffer = Buffer.alloc(0);
@@ -92,7 +93,7 @@ class AuditWriter implements Audit {
       this.#timer = setTimeout(() => this.#flush(), GATHER_MS);
       this.#timer.unref?.();
     }
-    return decision.allowed ? undefined : this.#takeToken();
+    return decision.allowed ? undefined : this.#takeTurn(Math.min(decision.what.length, WHAT_CHARS));
   }
 
   async close(): Promise<void> {
@@ -117,7 +118,7 @@ class AuditWriter implements Audit {
     const text = ellipsis(redact(visible(what.slice(0, 2 * WHAT_CHARS))).replace(/[\n\t]/g, " "), WHAT_CHARS);
     let key = `${kind}\0${text}\0${allowed}\0${by}`;
     let entry: Decision = { kind, what: text, allowed, by };
-    if (allowed && !this.#waiting.has(key) && ++this.#allowed > MAX_ALLOWED) {
+    if (allowed && !this.#waiting.has(key) && !this.#allowed.has(1 + text.length / LINE_CHARS)) {
       key = `${kind}\0\0${by}`;
       entry = { kind, what: "… and others", allowed, by };
     }
@@ -127,16 +128,9 @@ class AuditWriter implements Audit {
   }
 
   /** Resolves when this denial's turn has come: at once, as long as there are not too many. */
-  #takeToken(): Promise<void> | undefined {
-    const now = performance.now();
-    this.#tokens = Math.min(
-      DENIALS_BURST,
-      this.#tokens + ((now - this.#tokensAt) / 1000) * DENIALS_PER_SECOND,
-    );
-    this.#tokensAt = now;
-    this.#tokens--;
-    if (this.#tokens >= 0) return undefined;
-    return sleep((-this.#tokens / DENIALS_PER_SECOND) * 1000, this.#closing.signal).catch(() => {});
+  #takeTurn(length: number): Promise<void> | undefined {
+    const ms = this.#denied.take(1 + length / LINE_CHARS);
+    return ms <= 0 ? undefined : sleep(ms, this.#closing.signal).catch(() => {});
   }
 
   #take(): Buffer {
@@ -144,7 +138,6 @@ class AuditWriter implements Audit {
     this.#timer = undefined;
     const lines = [...this.#waiting.values()].map((entry) => `${JSON.stringify(entry)}\n`);
     this.#waiting = new Map();
-    this.#allowed = 0;
     unwritten.delete(this);
     return Buffer.from(lines.join(""));
   }
@@ -163,6 +156,34 @@ class AuditWriter implements Audit {
         this.#left = all.length <= LEFT_BYTES ? all : this.#left;
       }
     });
+  }
+}
+
+/** Tokens that come back with time. */
+class Bucket {
+  readonly #size: { burst: number; perSecond: number };
+  #tokens: number;
+  #at = performance.now();
+
+  constructor(size: { burst: number; perSecond: number }) {
+    this.#size = size;
+    this.#tokens = size.burst;
+  }
+
+  /** Takes tokens, be they there or not; gives the time until they would be, in ms, or less than 0. */
+  take(count: number): number {
+    const now = performance.now();
+    const { burst, perSecond } = this.#size;
+    this.#tokens = Math.min(burst, this.#tokens + ((now - this.#at) / 1000) * perSecond) - count;
+    this.#at = now;
+    return (-this.#tokens / perSecond) * 1000;
+  }
+
+  /** Takes tokens only if they are there. */
+  has(count: number): boolean {
+    if (this.take(count) <= 0) return true;
+    this.#tokens += count;
+    return false;
   }
 }
 
