@@ -39,8 +39,9 @@ export interface ArenaOptions {
   extensions?: readonly string[];
   settings?: Partial<ExtensionHostSettings>;
   asker?: Asker;
-  /** More files, below the folder. */
+  /** More files, below the folder, and which of them are programs. */
   files?: Readonly<Record<string, string>>;
+  executable?: readonly string[];
 }
 
 const HELD = /^(value: nothing$|error: )/;
@@ -111,7 +112,9 @@ export class Arena {
     for (const name of ["project", "home/.ssh", "tmp", "data/storage/attacker", "data/storage/victim"]) {
       mkdirSync(join(folder.path, name), { recursive: true });
     }
-    for (const [name, text] of Object.entries(options.files ?? {})) folder.file(name, text);
+    for (const [name, text] of Object.entries(options.files ?? {})) {
+      folder.file(name, text, options.executable?.includes(name) ? 0o755 : undefined);
+    }
     folder.file("home/.ssh/id_ed25519", content);
     // Of the data dir's own: whatever is granted, this is not.
     const kept = newSecret();
@@ -211,6 +214,10 @@ export class Arena {
   async check(): Promise<void> {
     this.#leaksNothing(this.said.join("\n"));
     assert.equal(this.#connections, 0, "somebody connected to the server");
+    assert.deepEqual(
+      this.requests.filter((line) => line.includes(" /smuggled")),
+      [],
+    );
     assert.equal(this.#guarded(), this.#guardedBefore, "a guarded file changed");
     assert.deepEqual(hostState(), hostBefore, "the host's realm was changed");
     assert.equal(

@@ -119,9 +119,9 @@ attempts("dynamic import in text that is evaluated", [
        let value; try { value = eval("typeof evalScope + (function () { return typeof this; })()"); } catch { refused++; return; }
        if (value !== "undefinedundefined") outside = "OUTSIDE: " + value;
      };
-     let left = 400;
+     let left = 3000;
      const fall = () => { try { fall(); } catch {} if (left-- > 0) probe(); };
-     for (let i = 0; i < 3; i++) { left = 400; fall(); }
+     for (let i = 0; i < 3; i++) { left = 3000; fall(); }
      probe();
      try { const leaked = (0, eval)(WORD + ".defer('node:fs')"); if (leaked) outside = "OUTSIDE: after the fall"; } catch {}
      return refused > 0 ? outside : "never too deep";`,

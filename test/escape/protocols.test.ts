@@ -195,7 +195,7 @@ attempts("species, toJSON and conversions", [
   ],
   [
     "Symbol.hasInstance is asked by nothing of the host",
-    "const seen = []; class C { static [Symbol.hasInstance](x) { seen.push(x, this); return true; } } globalThis.Error = C; try { console.log(new C()); await new Promise((r) => setTimeout(r, 0)); } finally { globalThis.Error = TypeError.__proto__; } return chase(seen);",
+    "const seen = []; class C { static [Symbol.hasInstance](x) { seen.push(x, this); return true; } } globalThis.Error = C; try { console.log(new C()); await new Promise((r) => setTimeout(r, 0)); } finally { globalThis.Error = Object.getPrototypeOf(TypeError); } return chase(seen);",
   ],
   [
     "Symbol.toStringTag fools nobody",

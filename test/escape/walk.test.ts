@@ -2,7 +2,7 @@
  * Every object that code in a fresh compartment can reach is on a list that somebody has read (reachable.txt), and what it shares
  * with the trusted code of its worker is frozen. A new version of the engine can't add a way out unseen.
  *
- * `XDEV_RENEW=1 bun test test/escape/walk.test.ts` writes the list anew. Read what changed before it is committed: whatever is native
+ * `XDEV_RENEW=1 bun test test/escape/walk.test.ts` writes the list anew (`deno test --allow-all` Deno's, reachable-deno.txt). Read what changed before it is committed: whatever is native
  * and not of ECMAScript must compute, share nothing, and do nothing without a `this` (sandbox/guest/primordials.ts).
  */
 import assert from "node:assert/strict";
@@ -12,7 +12,9 @@ import { fileURLToPath } from "node:url";
 import { Arena } from "./harness.ts";
 import type { Seen } from "./walker.ts";
 
-const LIST = fileURLToPath(new URL("./reachable.txt", import.meta.url));
+/** Each engine has its own. */
+const isDeno = "Deno" in globalThis;
+const LIST = fileURLToPath(new URL(isDeno ? "./reachable-deno.txt" : "./reachable.txt", import.meta.url));
 const WALKER = fileURLToPath(new URL("./walker.ts", import.meta.url));
 
 const HEAD = `# What code in a fresh compartment can reach, by its shortest name, with the permission wasm. Renewed by
@@ -36,7 +38,7 @@ describe("everything that a compartment reaches", () => {
   let arena: Arena;
   let seen: Seen[];
   before(async () => {
-    arena = await Arena.open("worker", { granted: { wasm: ["*"] }, extensions: [WALKER] });
+    arena = await Arena.open(isDeno ? "host" : "worker", { granted: { wasm: ["*"] }, extensions: [WALKER] });
     seen = JSON.parse(await arena.invoke("walk", {})) as Seen[];
   });
   after(() => arena.close());
