@@ -15,6 +15,7 @@ import { loadSettings } from "../config/settings.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
+import type { ResolvedModel } from "../models/index.ts";
 import type { RegisteredProvider } from "../models/registered.ts";
 import { createJsonMode } from "../modes/json.ts";
 import type { Mode } from "../modes/mode.ts";
@@ -67,6 +68,7 @@ export async function run(
     tools: undefined,
     providers: new Map(),
     registering: [],
+    model: undefined,
   };
   const workspace = trustedWorkspace(cwd, dataDir);
   workspace.catch(() => {});
@@ -158,6 +160,7 @@ export async function run(
     });
     const { provider, id } = resolved.model;
     state.session.model = `${provider}/${id}`;
+    state.model = resolved;
     const { session } = state;
     bus?.emit("session_start", session);
     const { agent, turnsExhausted } = runtime.createAgent({
@@ -231,6 +234,8 @@ interface RunState {
   /** What extensions registered, by the provider's name. */
   providers: Map<string, RegisteredProvider>;
   registering: Promise<void>[];
+  /** Set as soon as it is known. */
+  model: ResolvedModel | undefined;
 }
 
 async function loadExtensions(
@@ -295,6 +300,13 @@ async function loadExtensions(
         info: () => state.session,
         append: (_extension, customType, data) => state.entries.append(customType, data),
         entries: () => [...state.entries.all()],
+      },
+      model: {
+        async complete(prompt, systemPrompt, maxTokens) {
+          if (!state.model) throw new Error("the run has no model yet: wait for session_start");
+          const { complete } = await import("../models/complete.ts");
+          return complete(state.model, { prompt, systemPrompt, maxTokens }, interrupt);
+        },
       },
       tools: {
         all: () => (state.tools?.all() ?? []).map(({ name, description }) => ({ name, description })),

@@ -16,6 +16,12 @@ export interface CallServices {
   dialogs?: Dialogs;
   session?: SessionAccess;
   tools?: ToolAccess;
+  model?: ModelAccess;
+}
+
+export interface ModelAccess {
+  /** One request to the session's model; gives the text of its answer. Rejects with a text for the extension: no key in it. */
+  complete(prompt: string, systemPrompt: string | undefined, maxTokens: number | undefined): Promise<string>;
 }
 
 export interface Dialogs {
@@ -41,6 +47,7 @@ export interface ToolAccess {
 }
 
 const text = v.pipe(v.string(), v.maxLength(100_000));
+const longText = v.pipe(v.string(), v.maxLength(4_000_000));
 const optionalText = v.nullish(text);
 const none = v.nullish(v.unknown());
 
@@ -141,9 +148,17 @@ const CALLS = {
     run: (_extension, { names }, { tools }) => tools?.setActive(names),
   }),
   "model.complete": define({
-    params: none,
-    run: () => {
-      throw new Error("model.complete needs the permission model, which this version of xdev cannot grant");
+    params: v.object({
+      prompt: longText,
+      systemPrompt: v.nullish(longText),
+      maxTokens: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000))),
+    }),
+    async run(_extension, { prompt, systemPrompt, maxTokens }, { model }, _asking, rights) {
+      if (!rights)
+        throw new Error("model.complete is for modules: a process extension has no permissions yet");
+      await rights.demand({ kind: "model" });
+      if (!model) throw new Error("there is no model");
+      return { text: await model.complete(prompt, systemPrompt ?? undefined, maxTokens ?? undefined) };
     },
   }),
   "permissions.list": define({ params: none, run: () => [] }),

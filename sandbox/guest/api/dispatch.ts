@@ -42,6 +42,7 @@ export function createDispatcher(registry: Registry, transmitter: Transmitter): 
     const frame = value as { type: string; id: string };
     if (frame.type === "event") void answerEvent(value as EventFrame);
     else if (frame.type === "cancel") running.get(frame.id)?.abort();
+    else if (frame.type === "return") transmitter.answer(frame);
   };
 }
 

@@ -19,6 +19,15 @@ const API_NAMES: ReadonlySet<string> = new Set([
 /** Packages of the host (sandbox/guest/packages.ts). */
 const PACKAGES: ReadonlySet<string> = new Set(["typebox", "@sinclair/typebox", ...API_NAMES]);
 
+/**
+ * Asks the user's model once, and gives its text. Needs the permission `model`; the key stays with the host. The model is the
+ * session's.
+ */
+export type Complete = (
+  prompt: string,
+  options?: { systemPrompt?: string; maxTokens?: number },
+) => Promise<string>;
+
 export interface Modules extends Pick<BundleLinks, "import" | "dynamicImport" | "require"> {
   /** A module for our own code: by any name that `GUEST_SOURCES` has. */
   own(name: string): Record<string, unknown>;
@@ -29,6 +38,7 @@ export function createModules(
   host: Pick<GuestHost, "evaluateSource">,
   system: Record<string, unknown>,
   pi: unknown,
+  { complete, storageFolder }: { complete: Complete; storageFolder: string },
 ): Modules {
   const loaded = new Map<string, { exports: unknown }>();
 
@@ -57,7 +67,7 @@ export function createModules(
     return exports;
   };
 
-  const apiModule = { ExtensionRuntimeNotInitializedError, default: pi };
+  const apiModule = { ExtensionRuntimeNotInitializedError, complete, storageFolder, default: pi };
 
   const find = (specifier: string): Record<string, unknown> => {
     if (API_NAMES.has(specifier)) return apiModule;

@@ -1,5 +1,5 @@
 /** `pi`: what an extension registers, and the actions that it may take once it is loaded (extension-api.md, "`pi`"). */
-import type { Transmitter } from "./transmit.ts";
+import { describeError, type Transmitter } from "./transmit.ts";
 
 export type Handler = (event: Record<string, unknown>, context: unknown) => unknown;
 
@@ -59,7 +59,6 @@ export class ExtensionRuntimeNotInitializedError extends Error {
 const ACTIONS = [
   "sendMessage",
   "sendUserMessage",
-  "appendEntry",
   "exec",
   "getActiveTools",
   "getAllTools",
@@ -124,6 +123,14 @@ export function createExtensionApi(
         type: "action",
         action: "register_provider",
         payload: { ...(config as object), name },
+      });
+    },
+    /** Kept in the session and never sent to the model; needs the permission `session: write`. */
+    appendEntry(customType: unknown, data?: unknown): void {
+      if (registry.loading) throw new ExtensionRuntimeNotInitializedError("appendEntry");
+      const type = text(customType, "pi.appendEntry: the type");
+      transmitter.ask("session.append", { customType: type, data }).catch((error: unknown) => {
+        transmitter.log("error", `pi.appendEntry("${type}"): ${describeError(error)}`);
       });
     },
     getFlag: (name: unknown): unknown =>

@@ -3,9 +3,17 @@ import type { GuestHost } from "../protocol.ts";
 /** Sends frames as JSON text. `JSON` is taken once: an extension may replace the compartment's own. */
 const { stringify } = JSON;
 
+interface ReturnFrame {
+  id: string;
+  result?: unknown;
+  error?: string;
+}
+
 export class Transmitter {
   readonly #host: GuestHost;
   #nextCall = 1;
+  /** Calls whose answer somebody waits for. */
+  readonly #waiting = new Map<string, (frame: ReturnFrame) => void>();
 
   constructor(host: GuestHost) {
     this.#host = host;
@@ -18,6 +26,24 @@ export class Transmitter {
 
   log(level: string, text: string): void {
     this.#host.send(stringify({ type: "log", level, text: text.slice(0, 8000) }));
+  }
+
+  /** A call of the host (wire-notes.md, feature `call`); rejects with the host's reason. */
+  ask(method: string, params: unknown): Promise<unknown> {
+    const id = `c${this.#nextCall++}`;
+    return new Promise((resolve, reject) => {
+      this.#waiting.set(id, ({ result, error }) =>
+        error === undefined ? resolve(result) : reject(new Error(error)),
+      );
+      this.send({ type: "call", id, method, params });
+    });
+  }
+
+  /** The answer to a call. */
+  answer(frame: ReturnFrame): void {
+    const settle = this.#waiting.get(frame.id);
+    this.#waiting.delete(frame.id);
+    settle?.(frame);
   }
 
   /** A call whose answer nobody waits for. */

@@ -1,0 +1,101 @@
+/** The permissions that are not about files, network and programs: what of the agent itself a module may use. */
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { describe, test } from "node:test";
+import { Folder } from "../support/folder.ts";
+import { type Outcome, toolResults, xdev } from "../support/xdev.ts";
+
+/** Runs an extension whose tool `probe` gives what `body` returns, or `error: …`. `turns` are the model's besides. */
+async function run(
+  body: string,
+  options: { allow?: boolean; turns?: readonly object[]; tool?: string } = {},
+): Promise<{ outcome: Outcome; text: string; log: string }> {
+  using folder = new Folder();
+  const { allow = false, turns = [], tool = "probe" } = options;
+  const extension = folder.file(
+    "probe.ts",
+    `import { complete } from "xdev";
+export default (pi) => pi.registerTool({
+  name: ${JSON.stringify(tool)},
+  description: "",
+  parameters: { type: "object", properties: {} },
+  async execute() {
+    try {
+      return String(await (async () => { ${body} })());
+    } catch (error) {
+      return "error: " + error.message;
+    }
+  },
+});`,
+  );
+  const script = [{ toolCalls: [{ name: tool, arguments: {} }] }, ...turns, { text: "done" }];
+  const replay = folder.file("replay.yml", JSON.stringify(script));
+  const outcome = await xdev(
+    [
+      ...["-p", "go", "--mode", "json", "--model", `replay:${replay}`, "-e", extension],
+      ...["--data-dir", `${folder.path}/data`],
+      ...(allow ? ["--allow-all=probe"] : []),
+    ],
+    { cwd: folder.path, env: { HOME: folder.path } },
+  );
+  assert.equal(outcome.status, 0, outcome.stderr);
+  let log = "";
+  try {
+    log = readFileSync(`${folder.path}/data/logs/ext-probe.log`, "utf8");
+  } catch {
+    // It said nothing.
+  }
+  return { outcome, text: toolResults(outcome)[0]?.[2] ?? "", log };
+}
+
+describe("a module without permissions", () => {
+  test("does not get to the user's model, and is told how it would", async () => {
+    const { text } = await run('return complete("what do you know?");');
+    assert.match(text, /^error: .*extension probe may not .*model.*xdev ext grant .* --model/);
+  });
+
+  test("keeps nothing in the session; its log says why", async () => {
+    const { text, log } = await run('pi.appendEntry("mine", { a: 1 }); return "went on";');
+    assert.equal(text, "went on");
+    assert.match(log, /pi.appendEntry\("mine"\): .*extension probe may not .*session/);
+  });
+
+  test("does not stand where a built-in tool does", async () => {
+    const { outcome } = await run('return "mine";', { tool: "ls" });
+    assert.match(outcome.stdout, /its tool ls is skipped, the name is taken/);
+    assert.doesNotMatch(toolResults(outcome)[0]?.[2] ?? "", /mine/);
+  });
+
+  test("has no WebAssembly", async () => {
+    assert.equal((await run("return typeof WebAssembly;")).text, "undefined");
+  });
+});
+
+describe("a module that may", () => {
+  test("gets an answer of the user's model, and no key", async () => {
+    const { text } = await run('return complete("what do you know?", { systemPrompt: "Be short." });', {
+      allow: true,
+      turns: [{ text: "next to nothing" }],
+    });
+    assert.equal(text, "next to nothing");
+  });
+
+  test("replaces a built-in tool of exactly that name", async () => {
+    const { outcome } = await run('return "mine";', { allow: true, tool: "ls" });
+    assert.equal(toolResults(outcome)[0]?.[2], "mine");
+  });
+
+  test("keeps entries in the session", async () => {
+    const { log } = await run('pi.appendEntry("mine", { a: 1 }); return "went on";', { allow: true });
+    assert.equal(log, "");
+  });
+
+  test("runs WebAssembly", async () => {
+    const { text } = await run(
+      `const bytes = new Uint8Array([0,97,115,109,1,0,0,0,1,5,1,96,0,1,127,3,2,1,0,7,5,1,1,102,0,0,10,6,1,4,0,65,42,11]);
+       return (await WebAssembly.instantiate(bytes)).instance.exports.f();`,
+      { allow: true },
+    );
+    assert.equal(text, "42");
+  });
+});
