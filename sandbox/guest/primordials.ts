@@ -138,10 +138,16 @@ export function randomBytes(length: number): Uint8Array {
   return bytes;
 }
 
-// The runtime's own inspector, which looks into proxies, is no business of a guest's.
-for (const name of ["URL", "URLSearchParams", "CryptoKey"]) {
-  const { prototype } = scope[name] as { prototype: object };
-  Reflect.deleteProperty(prototype, Symbol.for("nodejs.util.inspect.custom"));
+// The runtime's own inspectors, which look into proxies, are no business of a guest's.
+for (const prototype of [
+  ...["URL", "URLSearchParams", "TextEncoder", "TextDecoder", "CryptoKey", "DOMException"].map(
+    (name) => (scope[name] as { prototype: object }).prototype,
+  ),
+  Object.getPrototypeOf(new URLSearchParams("a=b").entries()) as object,
+]) {
+  for (const name of ["nodejs.util.inspect.custom", "Deno.customInspect", "Deno.privateCustomInspect"]) {
+    Reflect.deleteProperty(prototype, Symbol.for(name));
+  }
 }
 
 // A blob's URL can be loaded as code.

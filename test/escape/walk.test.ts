@@ -28,6 +28,8 @@ const MADE_ANEW: readonly RegExp[] = [
   /^(bound|promiseResolvers\.(resolve|reject)|proxy\.revoke|\w*[fF]ormat\.format|collator\.compare)$/,
   // The getters that JavaScriptCore makes with each description of the property.
   /^decoder\.__proto__\.(encoding|fatal|ignoreBOM)\{get\}$/,
+  // What Deno clones a key by.
+  /\.\[Deno\.core\.hostObject\]$/,
   // What a module of WebAssembly exports.
   /^wasm(Exports|Trap|Instance)\b/,
 ];

@@ -1,6 +1,7 @@
-import { DEFAULT_SETTINGS, type ExtensionHostSettings } from "../../src/config/settings.ts";
+import type { ExtensionHostSettings } from "../../src/config/settings.ts";
 import { identifyExtensions } from "../../src/extensions/discovery.ts";
 import { ExtensionManager } from "../../src/extensions/manager.ts";
+import { TEST_SETTINGS } from "./level.ts";
 
 /** A manager with what it said: `await using` ends its extensions. */
 export interface Loaded extends AsyncDisposable {
@@ -20,7 +21,7 @@ export async function loadExtensions(
   const actions: string[] = [];
   const manager = await ExtensionManager.load({
     sources: (await Promise.all(paths.map(identifyExtensions))).flat(),
-    settings: { ...DEFAULT_SETTINGS.extensionHost, ...settings },
+    settings: { ...TEST_SETTINGS, ...settings },
     env: process.env,
     host: {
       notice: (text) => void notices.push(text),

@@ -12,6 +12,7 @@ import { Guests, levelOf } from "../../../src/extensions/guests.ts";
 import { workerChannel } from "../../../src/extensions/worker.ts";
 import { loadPlatform } from "../../../src/platform/index.ts";
 import { Folder } from "../../support/folder.ts";
+import { TEST_LEVEL } from "../../support/level.ts";
 
 const CALLS = fileURLToPath(new URL("../../fixtures/fs-calls.mjs", import.meta.url));
 
@@ -46,7 +47,7 @@ async function runGuest(root: Folder, source: string, work: string): Promise<str
   const { platform, arch, pid } = process;
   const about = { ...folders, env: {}, platform, arch, pid, wasm: false };
   const runtime = await loadPlatform();
-  const level = levelOf("auto", "user", runtime.endsLoops);
+  const level = levelOf(TEST_LEVEL, "user", runtime.endsLoops);
   const startGuest = () => new Guests().start("guest", level, { maxHeapBytes: 256 * 1024 * 1024 });
   const channel = await workerChannel({
     name: "guest",

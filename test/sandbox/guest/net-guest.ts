@@ -1,11 +1,11 @@
 /** An extension in a real worker, with the network's part of a broker. */
 import { createNetOperations } from "../../../sandbox/broker/net.ts";
 import { NET_SETTINGS } from "../../../sandbox/broker/net-connect.ts";
-import { DEFAULT_SETTINGS } from "../../../src/config/settings.ts";
 import { identifyExtensions } from "../../../src/extensions/discovery.ts";
 import { ExtensionManager } from "../../../src/extensions/manager.ts";
 import { FakeRights, testBroker } from "../../support/broker.ts";
 import { Folder } from "../../support/folder.ts";
+import { TEST_SETTINGS } from "../../support/level.ts";
 
 /**
  * Evaluates `body`, an async function's body with `args` in scope, in a fresh extension, and gives its result as JSON does.
@@ -44,7 +44,7 @@ export default (pi: any) => {
   const about = { env: {}, platform: "linux", arch: "x64", pid: 1, wasm: false, ...place };
   const manager = await ExtensionManager.load({
     sources: await identifyExtensions(file),
-    settings: DEFAULT_SETTINGS.extensionHost,
+    settings: TEST_SETTINGS,
     env: process.env,
     host: { notice: () => {}, notify: () => {}, action: () => {} },
     authority: async () => ({ rights, broker: broker.broker, about }),

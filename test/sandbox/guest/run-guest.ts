@@ -1,10 +1,10 @@
 /** An extension in a real worker, with a broker that has everything but files and network; and the same code outside of it. */
 import { createRequire } from "node:module";
-import { DEFAULT_SETTINGS } from "../../../src/config/settings.ts";
 import { identifyExtensions } from "../../../src/extensions/discovery.ts";
 import { ExtensionManager } from "../../../src/extensions/manager.ts";
 import { FakeRights, testBroker } from "../../support/broker.ts";
 import { Folder } from "../../support/folder.ts";
+import { TEST_SETTINGS } from "../../support/level.ts";
 
 /** Gives JSON data. It may use nothing but its parameter: its text runs in the guest. */
 // biome-ignore lint/suspicious/noExplicitAny: the same text runs with the guest's modules and with the runtime's
@@ -64,7 +64,7 @@ export default (pi) => {
   const log: string[] = [];
   const manager = await ExtensionManager.load({
     sources: await identifyExtensions(file),
-    settings: DEFAULT_SETTINGS.extensionHost,
+    settings: TEST_SETTINGS,
     env: process.env,
     host: {
       notice: () => {},
