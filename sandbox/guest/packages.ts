@@ -63,6 +63,9 @@ export const GUEST_SOURCES: Readonly<Record<string, SourceEntry>> = {
   "internal/zlib": { entry: "sandbox/guest/node/zlib_codec.ts" },
   "internal/zlib-streams": { entry: "sandbox/guest/node/zlib_streams.ts" },
   "internal/brotli": { entry: "sandbox/guest/node/brotli.ts" },
+  "internal/more-hashes": { entry: "sandbox/guest/node/crypto_more_hashes.ts" },
+  "stream/consumers": { entry: "sandbox/guest/node/stream_consumers.ts" },
+  console: { entry: "sandbox/guest/node/console.ts" },
 };
 
 export interface SourceEntry {

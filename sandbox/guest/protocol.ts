@@ -90,4 +90,26 @@ export interface BundleLinks {
   require(specifier: string): unknown;
   exports: Record<string, unknown>;
   meta: Record<string, unknown>;
+  /** See `createLinks` in api/links.ts. */
+  links(entry: string, resolved: Record<string, Record<string, string>>): FileLinks;
+}
+
+/** What a bundle calls where something depends on the file: the first argument is its path from the root of the bundle. */
+export interface FileLinks {
+  /** The absolute path. */
+  at(path: string): string;
+  /** `import.meta` */
+  meta(path: string): Record<string, unknown>;
+  /** `import()` of a computed path; `make` gives the modules that it may mean. */
+  load(
+    path: string,
+    make: (() => Record<string, () => unknown>) | undefined,
+    wanted: unknown,
+  ): Promise<unknown>;
+  /** `require()` of a computed path. */
+  need(path: string, make: (() => Record<string, () => unknown>) | undefined, wanted: unknown): unknown;
+  /** `require.resolve` */
+  pathOf(path: string, make: unknown, wanted: unknown): string;
+  /** `createRequire` */
+  make(path: string, make: (() => Record<string, () => unknown>) | undefined, wanted: unknown): unknown;
 }

@@ -9,6 +9,7 @@ import { createDispatcher } from "./dispatch.ts";
 import { eventGlobals } from "./events.ts";
 import { createConsole } from "./globals.ts";
 import { defineLazyGlobals } from "./lazy-globals.ts";
+import { createLinks } from "./links.ts";
 import { type Complete, createModules } from "./modules.ts";
 import { createExtensionApi, ExtensionRuntimeNotInitializedError, type Registry } from "./registry.ts";
 import { createSystem } from "./system.ts";
@@ -69,7 +70,9 @@ async function load(
     const exports: Record<string, unknown> = {};
     const { import: importModule, dynamicImport, require } = modules;
     const meta = createMeta(about.path);
-    await run({ import: importModule, dynamicImport, require, exports, meta });
+    const links: BundleLinks["links"] = (entry, resolved) =>
+      createLinks({ dynamicImport, require, meta }, entry, resolved);
+    await run({ import: importModule, dynamicImport, require, exports, meta, links });
     const factory = exports.default;
     if (typeof factory !== "function") return host.fail(noFactory(factory));
     await factory(pi);

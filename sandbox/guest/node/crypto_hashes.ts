@@ -1,14 +1,15 @@
-/** Hashes, HMAC and key derivation for `crypto`: loaded with the first use. */
-import { blake2b, blake2s } from "@noble/hashes/blake2.js";
+/**
+ * Hashes, HMAC and key derivation for `crypto`: loaded with the first use. Those that few ask for are a text of their own
+ * (crypto_more_hashes.ts).
+ */
 import { hkdf } from "@noble/hashes/hkdf.js";
 import { hmac } from "@noble/hashes/hmac.js";
 import { md5, ripemd160, sha1 } from "@noble/hashes/legacy.js";
 import { pbkdf2 } from "@noble/hashes/pbkdf2.js";
-import { scrypt, scryptAsync } from "@noble/hashes/scrypt.js";
 import { sha224, sha256, sha384, sha512, sha512_224, sha512_256 } from "@noble/hashes/sha2.js";
-import { sha3_224, sha3_256, sha3_384, sha3_512, shake128, shake256 } from "@noble/hashes/sha3.js";
 import { encode, toBytes } from "./crypto_bytes.ts";
 import { LazyTransform } from "./crypto_lazy.ts";
+import type * as more from "./crypto_more_hashes.ts";
 import { codedError, outOfRange } from "./errors.ts";
 
 type Family = typeof sha256;
@@ -26,17 +27,15 @@ const FAMILIES: Readonly<Record<string, unknown>> = {
   sha512,
   "sha512-224": sha512_224,
   "sha512-256": sha512_256,
-  "sha3-224": sha3_224,
-  "sha3-256": sha3_256,
-  "sha3-384": sha3_384,
-  "sha3-512": sha3_512,
-  shake128,
-  shake256,
-  blake2b512: blake2b,
-  blake2s256: blake2s,
 };
 
-export const hashNames: readonly string[] = Object.keys(FAMILIES);
+declare const require: (name: string) => unknown;
+const theMore = (): typeof more => require("internal/more-hashes") as typeof more;
+const MORE: ReadonlySet<string> = new Set(
+  "sha3-224 sha3-256 sha3-384 sha3-512 shake128 shake256 blake2b512 blake2s256".split(" "),
+);
+
+export const hashNames: readonly string[] = [...Object.keys(FAMILIES), ...MORE];
 
 /** By Node's name for it: `sha256`, `SHA-256`, `RSA-SHA256`. */
 function find(name: string): Family | undefined {
@@ -45,6 +44,7 @@ function find(name: string): Family | undefined {
     .replace(/^rsa-/, "")
     .replace(/^sha-(1|224|256|384|512)(?=$|[/-])/, "sha$1")
     .replace("/", "-");
+  if (MORE.has(lower)) return theMore().families[lower] as Family;
   return Object.hasOwn(FAMILIES, lower) ? (FAMILIES[lower] as Family) : undefined;
 }
 
@@ -176,7 +176,7 @@ export interface ScryptOptions {
   maxmem?: number;
 }
 
-function scryptOptions(length: number, options: ScryptOptions): Parameters<typeof scrypt>[2] {
+function scryptOptions(length: number, options: ScryptOptions): Parameters<typeof more.scrypt>[2] {
   const N = options.N ?? options.cost ?? 16_384;
   const r = options.r ?? options.blockSize ?? 8;
   const p = options.p ?? options.parallelization ?? 1;
@@ -203,7 +203,7 @@ export function deriveScrypt(
 ): Uint8Array {
   const checked = scryptOptions(length, options);
   if (length === 0) return new Uint8Array(0);
-  return scrypt(toBytes("password", password), toBytes("salt", salt), checked);
+  return theMore().scrypt(toBytes("password", password), toBytes("salt", salt), checked);
 }
 
 /** Lets others run in between. */
@@ -215,5 +215,5 @@ export async function deriveScryptLater(
 ): Promise<Uint8Array> {
   const checked = scryptOptions(length, options);
   if (length === 0) return new Uint8Array(0);
-  return await scryptAsync(toBytes("password", password), toBytes("salt", salt), checked);
+  return await theMore().scryptAsync(toBytes("password", password), toBytes("salt", salt), checked);
 }

@@ -1,16 +1,16 @@
 /** `node:module`: what there is to be required, and `createRequire` for it and for JSON files beside the extension. */
 import { requireModule } from "xdev:system";
+import { GUEST_SOURCES } from "../packages.ts";
 import { codedError, invalidValue } from "./errors.ts";
 
 declare const require: (name: string) => unknown;
 
 /** Those that this sandbox has. */
 export const builtinModules: readonly string[] = Object.freeze(
-  (
-    "assert assert/strict async_hooks buffer child_process constants crypto diagnostics_channel events fs fs/promises " +
-    "http https module os path path/posix path/win32 perf_hooks process punycode querystring readline " +
-    "readline/promises stream stream/promises stream/web string_decoder timers timers/promises tty url util util/types zlib"
-  ).split(" "),
+  Object.entries(GUEST_SOURCES)
+    .filter(([name, { entry }]) => entry.startsWith("sandbox/guest/node/") && !name.startsWith("internal/"))
+    .map(([name]) => name)
+    .sort(),
 );
 
 export function isBuiltin(name: string): boolean {

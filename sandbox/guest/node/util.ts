@@ -5,9 +5,10 @@ import { deepEqual } from "./deep_equal.ts";
 import { codedError, invalidArgument, requireFunction, requireString } from "./errors.ts";
 import { named } from "./named.ts";
 import { parseArgs } from "./parse_args.ts";
+import { styleText } from "./style_text.ts";
 import { nameOfErrno, systemErrors } from "./system_errors.ts";
 
-export { parseArgs, types };
+export { parseArgs, styleText, types };
 export const { TextEncoder, TextDecoder } = globalThis;
 
 type Function_ = (...args: unknown[]) => unknown;
@@ -52,8 +53,15 @@ Object.defineProperties(inspect, {
 
 export function format(...args: unknown[]): string {
   // What most calls are needs nothing of it.
-  if (args.length === 1 && typeof args[0] === "string") return args[0];
+  if (args.every(isPlain) && (args.length === 1 || !`${args[0]}`.includes("%"))) return args.join(" ");
   return inspection().format(...args);
+}
+
+/** Shown as what it is converted to. */
+function isPlain(value: unknown): boolean {
+  return (
+    typeof value === "string" || typeof value === "boolean" || (typeof value === "number" && value !== 0)
+  );
 }
 
 export function formatWithOptions(options: unknown, ...args: unknown[]): string {
@@ -170,29 +178,6 @@ export function stripVTControlCharacters(text: string): string {
 }
 const CONTROL =
   /[\u001b\u009b][[\]()#;?]*(?:(?:(?:;[-a-zA-Z\d/#&.:=?%@~_]+)*|[a-zA-Z\d]+(?:;[-a-zA-Z\d/#&.:=?%@~_]*)*)?(?:\u0007|\u001b\u005c|\u009c)|(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-nq-uy=><~])/g;
-
-/** `inspect.colors` by name or a list of them. Colours are always written: what shows them is not known here. */
-export function styleText(style: string | string[], text: string): string {
-  requireString("text", text);
-  const colors = (inspect as unknown as { colors: Record<string, [number, number]> }).colors;
-  let result = text;
-  for (const name of (Array.isArray(style) ? style : [style]).slice().reverse()) {
-    if (name === "none") continue;
-    const pair = Object.hasOwn(colors, name) ? colors[name] : undefined;
-    if (!pair) {
-      throw codedError(
-        TypeError,
-        "ERR_INVALID_ARG_VALUE",
-        `The argument 'format' must be one of: ${Object.keys(colors)
-          .map((one) => `'${one}'`)
-          .join(", ")}. Received '${name}'`,
-      );
-    }
-    const close = `\u001b[${pair[1]}m`;
-    result = `\u001b[${pair[0]}m${result.replaceAll(close, `\u001b[${pair[0]}m`)}${close}`;
-  }
-  return result;
-}
 
 export function toUSVString(text: unknown): string {
   return `${text as string}`.toWellFormed();

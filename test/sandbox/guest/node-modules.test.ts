@@ -79,13 +79,36 @@ describe("Node's modules in the sandbox", () => {
     folder[Symbol.dispose]();
   });
 
+  const inSandbox = async (cases: readonly string[]): Promise<string[]> => {
+    const [tool] = loaded.manager.tools(["bash", "read"]);
+    const { details } = (await tool!.execute("c", { cases })) as { details: { results: string[] } };
+    return details.results;
+  };
+
+  test("every module that builtinModules names is there", async () => {
+    const [results] = await inSandbox([
+      `require("module").builtinModules.filter((name) => {
+        try { return typeof require("node:" + name) !== "object" && typeof require(name) !== "function"; }
+        catch (error) { return true; }
+      })`,
+    ]);
+    assert.equal(results, "[]");
+  });
+
+  test("new Buffers are zero, and share their memory with nothing", async () => {
+    const [results] = await inSandbox([
+      `Array.from({ length: 50 }, (_, i) => Buffer.allocUnsafe(i * 100 + 1)).concat(Buffer.from("text"), Buffer.from([1, 2]), Buffer.alloc(3))
+        .every((one) => one.buffer.byteLength === one.length && (one.length < 5 || one.every((byte) => byte === 0)))`,
+    ]);
+    assert.equal(results, "true");
+  });
+
   for (const [module, cases] of Object.entries(NODE_CASES)) {
     test(`${module}: ${cases.length} expressions give what they give in Node`, async () => {
-      const tool = loaded.manager.tools(["bash", "read"])[0];
-      const { details } = (await tool!.execute("c", { cases })) as { details: { results: string[] } };
+      const results = await inSandbox(cases);
       const expected = inNode(cases);
       const differences = cases
-        .map((source, i) => ({ source, node: expected[i], sandbox: details.results[i] }))
+        .map((source, i) => ({ source, node: expected[i], sandbox: results[i] }))
         .filter(({ node, sandbox }) => node !== sandbox);
       assert.deepEqual(differences, []);
     });
