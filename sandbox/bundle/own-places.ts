@@ -1,11 +1,10 @@
 /**
- * The marks of marks.ts in the linked program: each becomes a call of the functions in links.ts with the file that it stood
+ * The marks of marks.ts in the linked program: each becomes a call of the functions in guest/api/links.ts with the file that it stood
  * in, or, where it is not what it looked like, what it was before.
  */
 import { dirname } from "node:path/posix";
 import { type Node, tokTypes } from "acorn";
 import type { Edits } from "./edits.ts";
-import { LINKS } from "./links.ts";
 import { quote } from "./look-alikes.ts";
 import { readMark, withoutMarks } from "./marks.ts";
 import type { Parsed } from "./syntax.ts";
@@ -48,7 +47,7 @@ export class Places {
   readonly #resolved: Record<string, Record<string, string>> = {};
   #used = false;
 
-  /** `links` is a name that is free for the functions of links.ts. */
+  /** `links` is a name that is free for the functions of guest/api/links.ts. */
   constructor(parsed: Parsed, code: string, edits: Edits, files: BundledFiles, links: string) {
     this.#edits = edits;
     this.#files = files;
@@ -68,8 +67,8 @@ export class Places {
   /** The constant that everything here refers to; nothing if nothing does. No line break. */
   declaration(loader: string): string {
     if (!this.#used) return "";
-    const resolved = JSON.stringify(this.#resolved);
-    return `const ${this.#links} = ${LINKS}(${loader}, ${quote(this.#files.entry)}, JSON.parse(${quote(resolved)}));`;
+    const resolved = quote(JSON.stringify(this.#resolved));
+    return `const ${this.#links} = ${loader}.links(${quote(this.#files.entry)}, JSON.parse(${resolved}));`;
   }
 
   /** Whether `node` was dealt with here. Called for every node, parents first. */

@@ -1,6 +1,7 @@
 // Evaluates sources (JSON array on standard input) under SES with the source check, as the guest's boot does.
 import "ses";
 import { readFileSync } from "node:fs";
+import { createLinks } from "../../../sandbox/guest/api/links.ts";
 import { checkSource } from "../../../sandbox/guest/source-check.ts";
 
 const sources = JSON.parse(readFileSync(0, "utf8"));
@@ -18,7 +19,7 @@ function loader(calls) {
     b: `b of ${specifier}`,
     "odd name": "odd",
   });
-  return {
+  const links = {
     exports: {},
     meta: { url: "file:///ext/index.ts", filename: "/ext/index.ts", dirname: "/ext" },
     import(specifier, names) {
@@ -33,7 +34,10 @@ function loader(calls) {
       calls.push(`dynamic:${specifier}`);
       return module(specifier);
     },
+    // In the start compartment here, in the extension's own in the guest.
+    links: (entry, resolved) => createLinks(links, entry, resolved),
   };
+  return links;
 }
 
 const outcomes = [];

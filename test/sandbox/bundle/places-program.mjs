@@ -2,6 +2,7 @@
 import "ses";
 import { readFileSync } from "node:fs";
 import { bundleFrames } from "../../../sandbox/bundle/frames.ts";
+import { createLinks } from "../../../sandbox/guest/api/links.ts";
 
 const sources = JSON.parse(readFileSync(0, "utf8"));
 lockdown({ errorTaming: "safe", consoleTaming: "unsafe", overrideTaming: "moderate", reporting: "none" });
@@ -9,7 +10,12 @@ const { getStackString } = globalThis;
 
 const found = [];
 for (const source of sources) {
-  const links = { exports: {}, meta: { filename: "/ext/index.ts" }, import: () => ({}) };
+  const links = {
+    exports: {},
+    meta: { filename: "/ext/index.ts" },
+    import: () => ({}),
+    links: (entry, resolved) => createLinks(links, entry, resolved),
+  };
   try {
     await new Compartment({ globals: {}, __options__: true }).evaluate(source)(links);
     await links.exports.default();
