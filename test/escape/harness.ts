@@ -12,12 +12,13 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Broker } from "../../sandbox/broker/index.ts";
 import type { Asker } from "../../sandbox/permissions/asker.ts";
 import type { Permissions } from "../../sandbox/permissions/permissions.ts";
 import { DEFAULT_SETTINGS, type ExtensionHostSettings } from "../../src/config/settings.ts";
 import { identifyExtensions } from "../../src/extensions/discovery.ts";
-import { ExtensionManager } from "../../src/extensions/manager.ts";
-import { authorityOf } from "../support/authority.ts";
+import { ExtensionManager, type ManagerOptions } from "../../src/extensions/manager.ts";
+import { type AuthorityOptions, authorityOf } from "../support/authority.ts";
 import { Folder } from "../support/folder.ts";
 import type { Target } from "./attacker.ts";
 
@@ -50,8 +51,10 @@ const GUARDS = ["guarded", "home", "data/credentials.json", "data/storage/victim
 export const DATA_DIR_GUARDS = GUARDS.filter((name) => name.startsWith("data/"));
 const ATTACKER = fileURLToPath(new URL("./attacker.ts", import.meta.url));
 const VARIABLE = "XDEV_ESCAPE_CANARY";
-/** The settings that the attempts run with: `XDEV_ESCAPE_LEVEL=worker` for one alone. */
-export const LEVELS = (process.env.XDEV_ESCAPE_LEVEL ?? "worker").split(",") as ("worker" | "host")[];
+/** Where the attempts run: `XDEV_ESCAPE_LEVEL=host`, or `worker,host` for both. Under Deno a loop in a worker can't be ended. */
+export const LEVELS = (process.env.XDEV_ESCAPE_LEVEL ?? ("Deno" in globalThis ? "host" : "worker")).split(
+  ",",
+) as ("worker" | "host")[];
 
 const VICTIM = (secret: string): string => `
   let secret = ${JSON.stringify(secret)};
@@ -86,6 +89,8 @@ export class Arena {
   readonly requests: string[] = [];
   #guards: readonly string[] = GUARDS;
   #beside: ChildProcess | undefined;
+  readonly #inject = new Map<string, (frame: unknown) => void>();
+  #broker: Broker | undefined;
   /** The other extension's. */
   readonly #secret = newSecret();
   #guardedBefore = "";
@@ -158,7 +163,14 @@ export class Arena {
       sources: (await Promise.all(paths.map(identifyExtensions))).flat(),
       settings: { ...DEFAULT_SETTINGS.extensionHost, isolation: level, ...settings },
       env: process.env,
-      authority: authorityOf({
+      wrapChannel: (channel, { name }) => ({
+        ...channel,
+        open: (handlers) => {
+          this.#inject.set(name, (frame) => handlers.onMessage(frame));
+          channel.open(handlers);
+        },
+      }),
+      authority: this.#watched({
         cwd: this.target.cwd,
         home: join(folder.path, "home"),
         tmp: join(folder.path, "tmp"),
@@ -184,6 +196,29 @@ export class Arena {
       this.#beside = spawn(process.execPath, [evaluate, options.beside], { cwd, stdio: "ignore", env: {} });
     }
     hostBefore ??= hostState();
+  }
+
+  /** Hands a frame up as the attacker's worker would, had he broken out of the API: whatever he can put into one message. */
+  forge(frame: unknown): void {
+    this.#inject.get("attacker")?.(frame);
+  }
+
+  /** A system call as one who has broken out of the shims could make it. Gives its answer as text. */
+  async call(operation: string, params: unknown, bytes?: Uint8Array): Promise<string> {
+    const text = typeof params === "string" ? params : (JSON.stringify(params) ?? "null");
+    const reply = await this.#broker!.call(operation, text, bytes);
+    const told = reply.error ?? reply.text + new TextDecoder().decode(reply.bytes ?? new Uint8Array());
+    this.#leaksNothing(told);
+    return reply.error === undefined ? `value: ${told}` : `error: ${told}`;
+  }
+
+  #watched(options: AuthorityOptions): NonNullable<ManagerOptions["authority"]> {
+    const authority = authorityOf(options);
+    return async (source, bundle, hold) => {
+      const given = await authority(source, bundle, hold);
+      if (source.name === "attacker") this.#broker = given.broker;
+      return given;
+    };
   }
 
   get hasAttacker(): boolean {
