@@ -3,6 +3,7 @@
  * is zero, `allocUnsafe` included.
  */
 
+import { later } from "./buffer_blob.ts";
 import {
   asBytes,
   checkRange,
@@ -383,16 +384,6 @@ const exports = {
   atob,
   btoa,
 };
-
-/** A class of another module's, that is loaded when it is used. */
-function later(name: "Blob" | "File"): typeof globalThis.Blob {
-  const load = (): object => (globalThis as unknown as Record<string, object>)[name] as object;
-  return new Proxy((() => {}) as unknown as typeof globalThis.Blob, {
-    construct: (_target, args) => Reflect.construct(load() as new () => object, args),
-    get: (_target, key) => Reflect.get(load(), key) as unknown,
-    has: (_target, key) => Reflect.has(load(), key),
-  });
-}
 
 for (const name of ["Blob", "File"]) {
   const get = (): unknown => (globalThis as Record<string, unknown>)[name];

@@ -11,6 +11,7 @@ import { encode, toBytes } from "./crypto_bytes.ts";
 import { LazyTransform } from "./crypto_lazy.ts";
 import type * as more from "./crypto_more_hashes.ts";
 import { codedError, outOfRange } from "./errors.ts";
+import { named } from "./named.ts";
 
 type Family = typeof sha256;
 type State = ReturnType<Family["create"]>;
@@ -120,6 +121,8 @@ export class Hmac extends Digest {
     return encode(state?.digest() ?? new Uint8Array(0), encoding);
   }
 }
+
+named({ Hash, Hmac });
 
 /** Throws an Error for a name that is not there. @param options `outputLength` in bytes, for shake128 and shake256 */
 export function createHash(name: string, options: { outputLength?: number } = {}): Hash {

@@ -1,5 +1,6 @@
 /** POSIX paths. Bundled into `path`. */
 import { requireString } from "./errors.ts";
+import { named } from "./named.ts";
 import {
   extensionOf,
   formatPath,
@@ -106,7 +107,7 @@ export function makePosix(cwd: () => string) {
     return globToRegExp(pattern, "/").test(normalize(path));
   }
 
-  return {
+  return named({
     resolve,
     normalize,
     isAbsolute,
@@ -123,5 +124,5 @@ export function makePosix(cwd: () => string) {
     delimiter,
     win32: null as unknown,
     posix: null as unknown,
-  };
+  });
 }

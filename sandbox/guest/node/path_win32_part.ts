@@ -1,5 +1,6 @@
 /** Windows paths. Bundled into `path`. */
 import { requireString } from "./errors.ts";
+import { named } from "./named.ts";
 import {
   extensionOf,
   formatPath,
@@ -181,7 +182,7 @@ export function makeWin32(cwd: () => string) {
     return globToRegExp(pattern.replaceAll("/", "\\"), "\\/").test(normalize(path));
   }
 
-  return {
+  return named({
     resolve,
     normalize,
     isAbsolute,
@@ -198,5 +199,5 @@ export function makeWin32(cwd: () => string) {
     delimiter: ";",
     win32: null as unknown,
     posix: null as unknown,
-  };
+  });
 }

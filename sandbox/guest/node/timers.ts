@@ -186,6 +186,8 @@ Object.defineProperty(setImmediate, promisified, {
 
 declare const require: (name: string) => unknown;
 
+named({ Timeout, Immediate });
+
 export default named({
   setTimeout,
   setInterval,

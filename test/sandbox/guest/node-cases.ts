@@ -593,6 +593,9 @@ export const NODE_CASES: Readonly<Record<string, readonly string[]>> = {
     "[require('zlib').constants.Z_BEST_COMPRESSION, require('zlib').constants.BROTLI_PARAM_QUALITY]",
   ],
   others: [
+    "[require('events').name, require('stream').Readable.name, new (require('stream').Transform)().constructor.name, require('util').promisify.name, require('path').join.name, require('path').win32.resolve.name, require('assert').strictEqual.name, setTimeout.name, setTimeout(() => {}, 0).constructor.name, setImmediate(() => {}).constructor.name, require('crypto').createHash('md5').constructor.name, require('util').isDeepStrictEqual.name, require('zlib').gzipSync.length > 0, require('async_hooks').AsyncLocalStorage.name, require('string_decoder').StringDecoder.name, require('perf_hooks').performance.constructor.name]",
+    "require('util').inspect(new (class Thing extends require('events') {})()).split(' ')[0]",
+    "(() => { class Thing extends require('events') { constructor() { super(); this.n = 1; } } return require('util').inspect(new Thing(), { depth: 0 }).includes('n: 1'); })()",
     "require('punycode').toASCII('mañana.com')",
     "require('punycode').toUnicode('xn--maana-pta.com')",
     "require('punycode').encode('☃-⌘')",
