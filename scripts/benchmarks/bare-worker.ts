@@ -12,9 +12,9 @@ let answered: () => void = () => {};
 
 addEventListener("message", async ({ data }) => {
   if (data === "load") return postMessage("ready");
-  if (data.size !== undefined) return answered();
+  if (data.answer !== undefined) return answered();
   const { kind, count, path } = data as { kind: string; count: number; path: string };
-  const call = kind.startsWith("host name") ? "hostname" : "lstat";
+  const call = kind.split(",")[0];
   for (let i = 0; i < count; i++) {
     if (kind.endsWith("later")) {
       const answer = new Promise<void>((resolve) => {

@@ -9,11 +9,10 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile, WORKERS } from "../compile.ts";
 import { percentile } from "./measure.ts";
+import { CALLS, type CallKind } from "./sandbox-calls.ts";
 
 export const COUNTS = [1, 10, 20] as const;
 export type Count = (typeof COUNTS)[number];
-export const CALLS = ["host name, at once", "look at a file, at once", "look at a file, later"] as const;
-export type CallKind = (typeof CALLS)[number];
 
 /** Times of a load in ms. */
 export interface LoadTimes {
@@ -44,16 +43,22 @@ export default (pi) => {
 };
 `;
 
-const CALLER = `import { statSync } from "node:fs";
-import { stat } from "node:fs/promises";
+const CALLER = `import { openSync, readSync, statSync } from "node:fs";
+import { open, stat } from "node:fs/promises";
 import { hostname } from "node:os";
+const bytes = new Uint8Array(1);
+let descriptor, handle;
 export default (pi) => pi.registerTool({
   name: "call",
   description: "",
   parameters: { type: "object", properties: {} },
   async execute(id, { kind, count, path }) {
+    descriptor ??= openSync(path);
+    handle ??= await open(path);
     for (let i = 0; i < count; i++) {
       if (kind.startsWith("host name")) hostname();
+      else if (kind === "read of an open file, at once") readSync(descriptor, bytes, 0, 1, 0);
+      else if (kind === "read of an open file, later") await handle.read(bytes, 0, 1, 0);
       else if (kind.endsWith("later")) await stat(path);
       else statSync(path);
     }
