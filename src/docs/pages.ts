@@ -6,6 +6,7 @@ export const PAGES = {
   settings: "config.yml: limits of extensions, what follows their death, hooks",
   hooks: "shell commands that are asked about tool calls, and xdev trust",
   extensions: "how to write an extension in TypeScript",
+  node: "Node's modules in the sandbox: what is there, and what differs",
   protocol: "how to write an extension in any language: every frame, event and call",
   permissions: "what extensions may ask for, and how to grant it or take it back",
   sandbox: "what an extension can and can't do",

@@ -85,10 +85,10 @@ describe("the policy", () => {
   });
 });
 
-test("deny-rm.py and quick-start.ts do what demo.yml expects", async () => {
+test("deny-rm.py, quick-start.ts and curious.ts do what demo.yml expects", async () => {
   using folder = new Folder();
-  const both = ["-e", `${EXAMPLES}deny-rm.py`, "-e", `${EXAMPLES}quick-start.ts`];
-  const outcome = await play(folder, `${EXAMPLES}demo.yml`, ...both);
+  const all = ["deny-rm.py", "quick-start.ts", "curious.ts"].flatMap((name) => ["-e", `${EXAMPLES}${name}`]);
+  const outcome = await play(folder, `${EXAMPLES}demo.yml`, ...all);
   assert.deepEqual(
     [outcome.status, outcome.stdout],
     [0, "Everything happened as it should.\n"],
