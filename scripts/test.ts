@@ -10,11 +10,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { HOST_ARGUMENT } from "../src/platform/host-argument.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const { values, positionals } = parseArgs({ options: { deep: { type: "boolean" } }, allowPositionals: true });
 
-/** Tests that run under Deno, too: everything that is not Bun's bundler, the executable, or a guest. */
+/** Tests that run under Deno, too: everything that is not Bun's bundler or the executable. */
 const PORTABLE = [
   "test/base",
   "test/agent",
@@ -23,8 +24,11 @@ const PORTABLE = [
   "test/extensions",
   "test/conformance",
   "test/hooks",
-  "test/sandbox/bundle",
+  "test/sandbox",
+  "test/escape",
 ];
+/** Tests that run a second time with their guests in an extension host. */
+const LEVELS = ["test/sandbox/guest", "test/escape"];
 
 // Everything that the tests make goes below this folder, and everything that they start has it in its environment.
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "xdev-tests-")));
@@ -38,11 +42,16 @@ const env: Record<string, string | undefined> = {
 let passed = 0;
 let failed = 0;
 
-function step(name: string, command: string[], output: "inherit" | "pipe" = "inherit"): boolean {
+function step(
+  name: string,
+  command: string[],
+  output: "inherit" | "pipe" = "inherit",
+  more: Record<string, string> = {},
+): boolean {
   console.log(`\n== ${name}`);
   const result = spawnSync(command[0]!, command.slice(1), {
     cwd: root,
-    env,
+    env: { ...env, ...more },
     stdio: ["ignore", output, output],
   });
   if (output === "pipe" && result.status !== 0) console.log(`${result.stdout}${result.stderr}`);
@@ -60,9 +69,10 @@ function runner(
   name: string,
   command: (report: string) => string[],
   output: "inherit" | "pipe" = "inherit",
+  more: Record<string, string> = {},
 ): void {
   const report = join(scratch, "report.xml");
-  const ok = step(name, command(report), output);
+  const ok = step(name, command(report), output, more);
   const counts = readReport(report);
   rmSync(report, { force: true });
   passed += counts.passed;
@@ -85,18 +95,26 @@ function readReport(file: string): { passed: number; failed: number } {
   return { passed: cases.length - skipped.length - bad.length, failed: bad.length };
 }
 
-/** Processes that have our scratch folder in their environment, as `pid name`. */
+/** Processes that have our scratch folder in their environment, and extension hosts without an agent, as `pid name`. */
 function leftProcesses(): string[] {
   if (process.platform !== "linux") return [];
   return readdirSync("/proc").flatMap((pid) => {
     if (!/^\d+$/.test(pid) || Number(pid) === process.pid) return [];
     try {
-      if (!readFileSync(`/proc/${pid}/environ`, "latin1").includes(`TMPDIR=${scratch}`)) return [];
+      const isOurs = readFileSync(`/proc/${pid}/environ`, "latin1").includes(`TMPDIR=${scratch}`);
+      if (!isOurs && !isStrayHost(pid)) return [];
       return [`${pid} ${readFileSync(`/proc/${pid}/comm`, "utf8").trim()}`];
     } catch {
       return [];
     }
   });
+}
+
+/** An extension host has no environment; one whose agent is gone is process 1's. */
+function isStrayHost(pid: string): boolean {
+  const command = readFileSync(`/proc/${pid}/cmdline`, "latin1");
+  if (!command.includes(HOST_ARGUMENT) && !command.includes("data:text/javascript;base64,")) return false;
+  return /\) \S 1 /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 }
 
 const bin = (name: string) => join(root, "node_modules", ".bin", name);
@@ -116,6 +134,15 @@ try {
     ...(positionals.length > 0 ? positionals : ["test"]),
   ]);
   if (positionals.length === 0) {
+    runner(
+      "bun test (guests in an extension host)",
+      (report) => [
+        ...[process.execPath, "test", "--timeout=60000", "--only-failures"],
+        ...["--reporter=junit", `--reporter-outfile=${report}`, ...LEVELS],
+      ],
+      "inherit",
+      { XDEV_TEST_LEVEL: "host", XDEV_ESCAPE_LEVEL: "host" },
+    );
     runner(
       "deno test (the portable tests)",
       (report) => [

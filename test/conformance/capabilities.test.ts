@@ -1,7 +1,7 @@
 /** What an extension registers (extension-protocol.md §3; wire-notes.md, "Names"). */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadPeer, noGuests, Session, TRANSPORTS } from "./harness.ts";
+import { loadPeer, Session, TRANSPORTS } from "./harness.ts";
 import { ALLOW, type Script } from "./script.ts";
 
 const RESERVED = ["read", "bash"];
@@ -45,7 +45,7 @@ describe("§3 tools", () => {
     assert.equal(new Set(names).size, 2);
   });
 
-  test("§3 of a module keep their names, and shadow nothing either", { skip: noGuests }, async () => {
+  test("§3 of a module keep their names, and shadow nothing either", async () => {
     await using session = new Session();
     const tools = ["bash", "ext_other_tool", "mine"].map(
       (name) => `pi.registerTool({ name: "${name}", execute() {} });`,

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import { hooksBus } from "../../src/hooks/bus.ts";
 import { loadHooks } from "../../src/hooks/sources.ts";
-import { noGuests, Session } from "./harness.ts";
+import { Session } from "./harness.ts";
 import { ALLOW, always, type Script, type Step } from "./script.ts";
 
 /** Loads the session with hooks of these commands before its extensions. */
@@ -127,7 +127,7 @@ done
     await session.manager.abort();
   });
 
-  test("§7 processes and modules stand in one chain", { skip: noGuests }, async () => {
+  test("§7 processes and modules stand in one chain", async () => {
     await using session = new Session();
     session.peer("a", always([{ send: ALLOW }]));
     session.module(

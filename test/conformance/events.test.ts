@@ -1,7 +1,7 @@
 /** The six events and what an answer does (extension-protocol.md §4; wire-notes.md, "Events …" and "Replies"). */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadPeer, noGuests, Session, TRANSPORTS } from "./harness.ts";
+import { loadPeer, Session, TRANSPORTS } from "./harness.ts";
 import { ALLOW, always, type Script } from "./script.ts";
 
 const RESPONSE = { type: "response", id: "$id" };
@@ -276,7 +276,7 @@ describe("§4 tool_invoke and command", () => {
     );
   });
 
-  test("§4 from a module: every event, through its API", { skip: noGuests }, async () => {
+  test("§4 from a module: every event, through its API", async () => {
     await using session = new Session();
     session.module(
       "guest.ts",

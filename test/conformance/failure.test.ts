@@ -4,7 +4,7 @@ import { spawnSync } from "node:child_process";
 import { describe, test } from "node:test";
 import { XdevError } from "../../src/base/errors.ts";
 import { gone, isRunning } from "../support/processes.ts";
-import { loadPeer, noGuests, Session, TRANSPORTS } from "./harness.ts";
+import { loadPeer, Session, TRANSPORTS } from "./harness.ts";
 import { ALLOW, policy, type Step } from "./script.ts";
 
 /** A short limit for those that let it pass, and the usual one for those that must not. */
@@ -110,7 +110,7 @@ done
     }
   });
 
-  test("§5 from a module: it hangs, throws, or answers too late", { skip: noGuests }, async () => {
+  test("§5 from a module: it hangs, throws, or answers too late", async () => {
     for (const [body, reason, state] of [
       ["for (;;) {}", /it did not answer tool_call within 400 ms$/, "dead"],
       ["return new Promise(() => {});", /it did not answer tool_call within 400 ms$/, "dead"],

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { CALL_METHODS, type CallServices } from "../../src/extensions/calls.ts";
-import { loadPeer, noGuests, Session, TRANSPORTS, type Transport } from "./harness.ts";
+import { loadPeer, Session, TRANSPORTS, type Transport } from "./harness.ts";
 import { ALLOW, always, policy, type Step } from "./script.ts";
 
 const DONE = { send: { type: "response", id: "$id" } };
@@ -232,7 +232,7 @@ describe("call and return", () => {
     });
   }
 
-  test("call: from a module, through its API", { skip: noGuests }, async () => {
+  test("call: from a module, through its API", async () => {
     await using session = new Session();
     session.module(
       "guest.ts",

@@ -39,7 +39,12 @@ export function workerOf(path: string, maxFrameBytes: number, start: () => Guest
 /** A cache that has a bundle of the module. */
 function bundleOf(path: string): Cache {
   const files = [[path, sha256(readFileSync(path))]];
-  return { read: async () => ({ source: "", imports: [], files, probes: [] }), write: async () => {} };
+  const value = { digest: "", imports: [], inputs: { files, probes: [], folders: [] } };
+  return {
+    read: async () => value,
+    readWithBytes: async () => ({ value, bytes: new Uint8Array() }),
+    write: async () => {},
+  };
 }
 
 function later(made: Promise<Channel>): Channel {

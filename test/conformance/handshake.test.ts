@@ -6,7 +6,7 @@ import { VERSION } from "../../src/base/version.ts";
 import { discoverExtensions } from "../../src/extensions/discovery.ts";
 import { Folder } from "../support/folder.ts";
 import { gone, isRunning } from "../support/processes.ts";
-import { loadPeer, noGuests, Session, TRANSPORTS } from "./harness.ts";
+import { loadPeer, Session, TRANSPORTS } from "./harness.ts";
 import { ALLOW, always, POLICY, type Script, type Step } from "./script.ts";
 
 const CAPABILITIES = { type: "capabilities", payload: POLICY };
@@ -256,7 +256,7 @@ done`;
     assert.equal(session.sent("event").length, 40);
   });
 
-  test("§1 of a module names the reason, and the session goes on", { skip: noGuests }, async () => {
+  test("§1 of a module names the reason, and the session goes on", async () => {
     await using session = new Session();
     session.module("bad.ts", 'export default () => { throw new Error("not today"); };');
     session.module(

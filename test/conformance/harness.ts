@@ -21,8 +21,6 @@ import type { Script } from "./script.ts";
 
 export type Transport = "process" | "worker";
 export const TRANSPORTS: readonly Transport[] = ["process", "worker"];
-/** Real guests run in Bun's workers. */
-export const noGuests = "Deno" in globalThis;
 /** Nothing may take so long, in ms: a test that waits in vain ends, and says so. */
 const HANG_MS = 30_000;
 

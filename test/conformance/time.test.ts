@@ -1,7 +1,7 @@
 /** Clocks and order (wire-notes.md, "Time"; extension-protocol.md §4). */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadPeer, noGuests, Session, TRANSPORTS } from "./harness.ts";
+import { loadPeer, Session, TRANSPORTS } from "./harness.ts";
 import { ALLOW, always, policy, type Script, type Step } from "./script.ts";
 
 const INVOKED = { type: "response", id: "$id", patch: { text: "$callId" } };
@@ -128,9 +128,7 @@ describe("§4 one round trip at a time", () => {
     }
   }
 
-  test("§4 200 concurrent tool calls of a module, in any order: each gets its own answer", {
-    skip: noGuests,
-  }, async () => {
+  test("§4 200 concurrent tool calls of a module, in any order: each gets its own answer", async () => {
     await using session = new Session();
     session.module(
       "guest.ts",
@@ -270,7 +268,7 @@ describe("§4 a user's abort while an event is in flight is not a failure", () =
     });
   }
 
-  test("§4 of a tool: it fails with aborted, and the extension lives", { skip: noGuests }, async () => {
+  test("§4 of a tool: it fails with aborted, and the extension lives", async () => {
     await using session = new Session();
     session.module(
       "guest.ts",

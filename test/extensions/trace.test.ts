@@ -18,8 +18,6 @@ import { TracePlayer } from "../../src/extensions/trace-player.ts";
 import { Folder } from "../support/folder.ts";
 
 const EXAMPLES = fileURLToPath(new URL("../../src/docs/examples/", import.meta.url));
-/** Guests run in Bun's workers. */
-const noGuests = "Deno" in globalThis;
 
 async function load(
   path: string,
@@ -195,7 +193,7 @@ describe("a traced channel", () => {
     ]);
   });
 
-  test("shows a worker extension from hello to its end", { skip: noGuests }, async () => {
+  test("shows a worker extension from hello to its end", async () => {
     const entries = await record(`${EXAMPLES}quick-start.ts`, session);
     const seen = passed(entries);
     assert.deepEqual(seen.slice(0, 4), ["> hello", "< capabilities", "> session_start", "< call"]);
@@ -322,12 +320,8 @@ describe("a difference of two JSON values", () => {
 });
 
 describe("a trace that is replayed", () => {
-  const both: [string, boolean][] = [
-    ["deny-rm.py", false],
-    ["quick-start.ts", noGuests],
-  ];
-  for (const [name, skip] of both) {
-    test(`against the same extension shows no difference: ${name}`, { skip }, async () => {
+  for (const name of ["deny-rm.py", "quick-start.ts"]) {
+    test(`against the same extension shows no difference: ${name}`, async () => {
       const entries = await record(`${EXAMPLES}${name}`, session);
       const report = await replay(entries, `${EXAMPLES}${name}`);
       assert.ok(report.events.length >= 3);
@@ -366,7 +360,7 @@ describe("a trace that is replayed", () => {
     });
   });
 
-  test("against a changed worker extension shows exactly the changes", { skip: noGuests }, async () => {
+  test("against a changed worker extension shows exactly the changes", async () => {
     using folder = new Folder();
     const entries = await record(`${EXAMPLES}quick-start.ts`, session);
     const source = readFileSync(`${EXAMPLES}quick-start.ts`, "utf8");
