@@ -4,8 +4,8 @@
  *
  * - Guest code gets no object of this realm but the intrinsics that lockdown froze, and the endowments below, hardened.
  * - Only strings and copies of bytes leave (`post`), only the same enter once it has booted. The port itself never crosses.
- * - Every source that the compartment evaluates passes `checkSource`: what the guest makes here, the bundle when it was
- *   made (and its first rule here again); but for texts that the host sent as its own.
+ * - Every source that the compartment evaluates passes `checkSource`: what the guest makes here, the bundle and our own
+ *   texts when they were made, and their first rule here again.
  * - Nothing here awaits, calls or reads a value of the guest except the one function `deliver`, inside `try`.
  */
 import {
@@ -92,9 +92,10 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
   const { sources, bundle, maxFrameChars, shared } = message;
   const trusted = new Set<string>(Object.values(sources));
   const transform = (source: string): string => {
-    // The host has put the bundle through the whole check when it made it; here, the rule that needs no parser.
-    if (source === bundle) checkWords(source);
-    else if (!trusted.has(source)) checkSource(source);
+    // The host has put these through the whole check when it made them; here, the rule that needs no parser, so that not even
+    // a text which only seems to come from there can get at another module.
+    if (source === bundle || trusted.has(source)) checkWords(source);
+    else checkSource(source);
     return source;
   };
   const compartment = new CompartmentClass({

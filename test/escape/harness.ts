@@ -34,7 +34,7 @@ export interface ArenaOptions {
   beside?: string;
   /** Symbolic links, below the arena's folder: where each leads from its own folder. */
   links?: Readonly<Record<string, string>>;
-  /** More of his, by name: each is the text of a module of its own. */
+  /** More of his, by name: each is the text of a module of its own, with `$TARGET` and `$CANARY` in it. */
   modules?: Readonly<Record<string, string>>;
   /** Paths of extensions besides these. */
   extensions?: readonly string[];
@@ -146,7 +146,7 @@ export class Arena {
     this.secrets.push(kept, variable, this.#secret);
     if (!options.guards) this.secrets.push(content);
     const modules = Object.entries(options.modules ?? {}).map(([name, text]) =>
-      folder.file(`extensions/${name}.ts`, text.replaceAll("$TARGET", JSON.stringify(this.target))),
+      folder.file(`extensions/${name}.ts`, this.#filled(text)),
     );
     const paths = [
       ATTACKER,
@@ -196,6 +196,13 @@ export class Arena {
       this.#beside = spawn(process.execPath, [evaluate, options.beside], { cwd, stdio: "ignore", env: {} });
     }
     hostBefore ??= hostState();
+  }
+
+  /** A module's text with what its author knows of the outside. */
+  #filled(text: string): string {
+    return text
+      .replaceAll("$CANARY", JSON.stringify(this.target.canary))
+      .replaceAll("$TARGET", JSON.stringify(this.target));
   }
 
   /** Hands a frame up as the attacker's worker would, had he broken out of the API: whatever he can put into one message. */

@@ -127,6 +127,19 @@ attempts("dynamic import in text that is evaluated", [
      return refused > 0 ? outside : "never too deep";`,
   ],
   [
+    "no depth of the stack makes one call's answer another's, by which a text would seem to be the host's",
+    `const fs = await load("fs");
+     const at = target.dataDir + "/storage/attacker/f";
+     for (let i = 0; i < 8; i++) fs.writeFileSync(at + i, "content" + i);
+     const wrong = [];
+     let n = 0, left = 0;
+     const probe = () => { const i = n++ % 8; let text; try { text = fs.readFileSync(at + i, "utf8"); } catch { return; } if (text !== "content" + i) wrong.push(text); };
+     const fall = (a, b) => { try { fall(b, a); } catch {} if (left-- > 0) probe(); };
+     left = 1500; fall(1, 2);
+     for (let i = 0; i < 8; i++) probe();
+     return wrong.join() || "nothing";`,
+  ],
+  [
     "a source that is too deep to check is not evaluated",
     "return (0, eval)('('.repeat(6000) + WORD + '(1)' + ')'.repeat(6000));",
   ],
@@ -190,8 +203,25 @@ attempts("modules that are not an extension's", [
      if (module instanceof Error) throw module;
      const told = await chase(module);
      if (told !== "nothing") return told;
-     for (const name of ["runInThisContext", "Worker", "Session", "callSync", "dlopen", "Database", "connect", "createConnection", "start"]) if (name in module) return "there is " + name;
+     for (const name of ["runInThisContext", "Worker", "Session", "callSync", "dlopen", "Database", "start"]) if (name in module) return "there is " + name;
      return "nothing";`,
+    ],
+  ),
+  ...["net", "tls", "http2", "dgram", "dns", "dns/promises"].map(
+    (name): Attempt => [
+      `${name} connects to nothing and looks nothing up, whatever of it is there`,
+      `const m = await load(${JSON.stringify(name)}).catch(() => ({}));
+       const got = [];
+       for (const use of [
+         () => m.connect({ host: "127.0.0.1", port: target.port }),
+         () => m.createConnection(target.port, "127.0.0.1"),
+         () => m.connect(target.url),
+         () => new m.Socket().connect(target.port, "127.0.0.1"),
+         () => m.createServer(() => {}).listen(0),
+         () => { const s = m.createSocket("udp4"); s.send("x", target.port, "127.0.0.1"); return s; },
+       ]) await new Promise((done) => { try { const s = use(); s.on?.("error", done); s.on?.("connect", () => { got.push("connected"); done(); }); s.on?.("listening", () => { got.push("listening"); done(); }); setTimeout(done, 50); } catch { done(); } });
+       for (const use of [() => new Promise((done) => m.lookup("localhost", (e, a) => done(e ? undefined : a))), () => m.lookup("localhost"), () => m.resolve("localhost")]) try { const a = await Promise.race([use(), new Promise((r) => setTimeout(r, 50))]); if (a) got.push(JSON.stringify(a)); } catch {}
+       return got.join() || "nothing";`,
     ],
   ),
   [
