@@ -1,6 +1,7 @@
 /** Parsing for the bundler's own passes: acorn's tree, tokens and comments of one text, and a walk over the tree. */
 import type { Comment, Node, Token } from "acorn";
 import { TokenParser } from "../guest/source-check.ts";
+import { MAX_TOKENS } from "./limits.ts";
 
 /** acorn's types leave the value out. */
 export type ValueToken = Token & { value?: unknown };
@@ -10,6 +11,8 @@ export interface Parsed {
   tokens: ValueToken[];
   comments: Comment[];
 }
+
+const TOO_MANY = `more than ${MAX_TOKENS} words and signs of code in one extension`;
 
 /** A place in the text that was parsed: line from 1, column from 1. */
 export class ParseFailure extends Error {
@@ -36,12 +39,17 @@ export function parseModule(source: string): Parsed {
       ecmaVersion: "latest",
       sourceType: "module",
       allowHashBang: true,
-      onToken: tokens,
+      onToken: (token) => {
+        if (tokens.push(token) > MAX_TOKENS) throw new RangeError(TOO_MANY);
+      },
       onComment: comments,
     });
     return { program, tokens, comments };
   } catch (error) {
-    if (error instanceof RangeError) throw new ParseFailure("nested too deeply", 1, 1);
+    if (error instanceof RangeError) {
+      const tooMany = error.message === TOO_MANY;
+      throw new ParseFailure(tooMany ? TOO_MANY : "nested too deeply", 1, 1);
+    }
     const { message, loc } = error as { message: string; loc?: { line: number; column: number } };
     const text = message.replace(/ \(\d+:\d+\)$/, "");
     throw new ParseFailure(text, loc?.line ?? 1, (loc?.column ?? 0) + 1);

@@ -3,7 +3,7 @@ import type { GuestWorker } from "./index.ts";
 /** A worker of our own code, by the interface that Bun and Deno share: plain messages, and one report of its end. */
 export function ownWorker(
   entry: string,
-  options: { name: string; env?: Record<string, string> },
+  options: { name: string; env?: Record<string, string>; smol?: boolean },
 ): GuestWorker {
   const worker = new Worker(entry, { type: "module", ...options } as WorkerOptions);
   // Who waits for an answer holds the process by a timer.
