@@ -19,7 +19,7 @@ export async function extensionAt(path: string): Promise<ExtensionSource> {
 export async function findExtension(word: string, dataDir: string): Promise<ExtensionSource> {
   if (/[/\\~]/.test(word)) return extensionAt(word);
   const installed = await discoverExtensions(dataDir);
-  const names = assignNames(installed.map(({ name }) => name)).map(({ name }) => name);
+  const names = assignNames(installed).map(({ name }) => name);
   const index = names.indexOf(word);
   if (index !== -1) return { ...installed[index]!, name: word };
   try {

@@ -17,6 +17,8 @@ export interface ExtensionSource {
   kind: "process" | "worker";
   /** Who brought it: `project` for what a trusted workspace has, else the user. */
   origin?: "user" | "project";
+  /** One of several that a folder's package.json names. */
+  isPart?: boolean;
 }
 
 const MODULE_SUFFIXES = new Set([".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"]);
@@ -73,7 +75,9 @@ export async function identifyExtensions(path: string): Promise<ExtensionSource[
   const declared = await declaredExtensions(real);
   if (declared) {
     const found = await Promise.all(declared.map((entry) => identifyFile(entry, entry)));
-    return found.length === 1 ? [{ ...found[0]!, name: extensionName(real) }] : found;
+    const folder = extensionName(real);
+    if (found.length === 1) return [{ ...found[0]!, name: folder }];
+    return found.map((part) => ({ ...part, name: `${folder}_${part.name}`, isPart: true }));
   }
   for (const name of INDEX_NAMES) {
     const index = join(real, name);

@@ -136,7 +136,7 @@ export class ExtensionManager {
         }
       },
     };
-    const names = assignNames(options.sources.map((source) => source.name));
+    const names = assignNames(options.sources);
     const cache = openCache(options.dataDir);
     const guests = new Guests();
     const hasModules = options.sources.some(({ kind }) => kind === "worker");

@@ -10,14 +10,27 @@ export function extensionName(path: string): string {
   return safe(basename(file, extname(file)) || file) || "extension";
 }
 
-/** Of two extensions that would have one name, the later gets `_2`, `_3`, …; then `duplicate` is set. */
-export function assignNames(wanted: readonly string[]): { name: string; duplicate: boolean }[] {
-  const taken = new Set<string>();
-  return wanted.map((first) => {
+/**
+ * Of two extensions that would have one name, the later gets `_2`, `_3`, …; then `duplicate` is set. A name goes first to who is called so
+ * by the user: the author of a package with several modules (`isPart`) chooses their names, and a name stands for what the user
+ * allowed.
+ */
+export function assignNames(
+  wanted: readonly { name: string; isPart?: boolean }[],
+): { name: string; duplicate: boolean }[] {
+  const owners = new Map<string, number>();
+  for (const parts of [false, true]) {
+    wanted.forEach(({ name, isPart = false }, index) => {
+      if (isPart === parts && !owners.has(name)) owners.set(name, index);
+    });
+  }
+  const taken = new Set(owners.keys());
+  return wanted.map(({ name: first }, index) => {
+    if (owners.get(first) === index) return { name: first, duplicate: false };
     let name = first;
     for (let number = 2; taken.has(name); number++) name = `${first}_${number}`;
     taken.add(name);
-    return { name, duplicate: name !== first };
+    return { name, duplicate: true };
   });
 }
 

@@ -50,8 +50,8 @@ describe("discovery", () => {
     folder.file("extensions/three/y.ts", "");
     assert.deepEqual(await found(folder.path), [
       ["one", "worker"],
-      ["x", "worker"],
-      ["y", "worker"],
+      ["three_x", "worker"],
+      ["three_y", "worker"],
       ["two", "worker"],
     ]);
   });

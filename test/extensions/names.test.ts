@@ -11,10 +11,21 @@ describe("names (wire-notes.md)", () => {
   });
 
   test("of two files that give one name the later gets _2", () => {
+    const wanted = ["p", "p", "q", "p"].map((name) => ({ name }));
     assert.deepEqual(
-      assignNames(["p", "p", "q", "p"]).map(({ name }) => name),
+      assignNames(wanted).map(({ name }) => name),
       ["p", "p_2", "q", "p_3"],
     );
+  });
+
+  test("a name is its own extension's, whatever comes before it: a part of a package, or a second of another name", () => {
+    const names = assignNames([{ name: "p_2", isPart: true }, { name: "p" }, { name: "p" }, { name: "p_2" }]);
+    assert.deepEqual(names, [
+      { name: "p_2_2", duplicate: true },
+      { name: "p", duplicate: false },
+      { name: "p_3", duplicate: true },
+      { name: "p_2", duplicate: false },
+    ]);
   });
 
   test("a process extension's tool is namespaced", () => {
