@@ -1,8 +1,18 @@
 import { randomBytes } from "node:crypto";
 import { constants, rmSync } from "node:fs";
-import { type FileHandle, mkdir, open, readlink, realpath, rename, stat, unlink } from "node:fs/promises";
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readlink,
+  realpath,
+  rename,
+  stat,
+  unlink,
+} from "node:fs/promises";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { systemCode } from "./errors.ts";
 
 /** Resolves `path` against `base` (absolute), with a leading `~` as the home directory. Touches no disk. */
@@ -16,11 +26,14 @@ export function resolvePath(path: string, base: string): string {
  * in which paths are compared. Throws what `realpath` throws for anything but a missing file (ELOOP, EACCES, …).
  */
 export async function canonicalPath(path: string): Promise<string> {
-  return canonical(resolve(path), 40);
+  return canonical(resolve(path), 40, 0);
 }
 
-/** `links`: how many dangling links may still be followed; the kernel's limit for links is 40, too. */
-async function canonical(absolute: string, links: number): Promise<string> {
+/**
+ * `links`: how many dangling links may still be followed; the kernel's limit for links is 40, too. `missing`: how many names above
+ * were looked for in vain.
+ */
+async function canonical(absolute: string, links: number, missing: number): Promise<string> {
   try {
     return await realpath(absolute);
   } catch (error) {
@@ -30,9 +43,36 @@ async function canonical(absolute: string, links: number): Promise<string> {
     if (parent === absolute) return absolute;
     // A link whose target does not exist yet: who writes to it makes that target.
     const target = await readlink(absolute).catch(() => undefined);
-    if (target !== undefined) return canonical(resolve(await canonical(parent, links), target), links - 1);
-    return join(await canonical(parent, links), basename(absolute));
+    if (target !== undefined) {
+      return canonical(resolve(await canonical(parent, links, 0), target), links - 1, 0);
+    }
+    const above = missing < STEPS ? parent : await lowestThere(parent);
+    return join(await canonical(above, links, missing + 1), relative(above, absolute));
   }
+}
+
+/** Names at a path's end that are looked for one after the other: few are missing as a rule. */
+const STEPS = 3;
+
+/**
+ * The longest beginning of a path that leads to something. A path may have two thousand names, and each look goes through all
+ * of those before it: so it is halved, since below a name that is missing there is nothing.
+ */
+async function lowestThere(absolute: string): Promise<string> {
+  const { root } = parse(absolute);
+  const names = absolute.slice(root.length).split(sep);
+  let there = 0;
+  let gone = names.length + 1;
+  while (gone - there > 1) {
+    const middle = (there + gone) >> 1;
+    const isThere = await lstat(join(root, ...names.slice(0, middle))).then(
+      () => true,
+      () => false,
+    );
+    if (isThere) there = middle;
+    else gone = middle;
+  }
+  return join(root, ...names.slice(0, there));
 }
 
 /** Whether `path` is `root` or lies below it. Both must be canonical. */

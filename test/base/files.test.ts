@@ -25,6 +25,26 @@ describe("paths", () => {
     assert.equal(await canonicalPath(join(folder.path, "dangling/x")), join(outside.path, "new.txt/x"));
   });
 
+  test("a path of two thousand missing names takes a moment, links on the way to them or not", async () => {
+    using folder = new Folder();
+    folder.file("real/a.txt", "");
+    symlinkSync("real", join(folder.path, "link"));
+    symlinkSync("new", join(folder.path, "dangling"));
+    const missing = "/a".repeat(1900);
+    for (const [name, leadsTo] of [
+      ["link", "real"],
+      ["link/a.txt", "real/a.txt"],
+      ["dangling", "new"],
+      ["dangling/b/c/d", "new/b/c/d"],
+      ["none", "none"],
+    ] as const) {
+      const start = performance.now();
+      const paths = Array.from({ length: 20 }, () => canonicalPath(join(folder.path, name, missing)));
+      for (const path of await Promise.all(paths)) assert.equal(path, join(folder.path, leadsTo, missing));
+      assert.ok(performance.now() - start < 1000, name);
+    }
+  });
+
   test("a loop of links is an error, not a path", async () => {
     using folder = new Folder();
     symlinkSync("b", join(folder.path, "a"));
