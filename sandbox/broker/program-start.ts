@@ -5,10 +5,10 @@ import { systemCode } from "../../src/base/errors.ts";
 import { canonicalPath } from "../../src/base/files.ts";
 import { programStarter } from "../../src/base/process.ts";
 import type { Program } from "../../src/platform/program.ts";
-import type { CallContext } from "./broker.ts";
+import { type CallContext, CallError } from "./broker.ts";
 import { splitCommand } from "./command-line.ts";
 import { programEnvironment } from "./program-environment.ts";
-import { SHELL } from "./program-exposed.ts";
+import { isExposed, SHELL } from "./program-exposed.ts";
 import { assertExecutable, findProgram, spawnError } from "./program-path.ts";
 import { turn } from "./turns.ts";
 
@@ -35,6 +35,7 @@ export async function prepareProgram(
   const { name, args, path, argv0 } =
     "file" in what ? await named(what.file, what.args, cwd, context) : await command(what, cwd, context);
   await context.rights.demand({ kind: "run", name, path, args });
+  await checkFolder(cwd, { name, path }, context);
   await assertExecutable(path, name);
   return { name, path, argv0, args, cwd, env };
 }
@@ -70,6 +71,25 @@ async function workingFolder(
   const info = await stat(path).catch(() => undefined);
   if (!info?.isDirectory()) throw spawnError(info ? "ENOTDIR" : "ENOENT", program);
   return path;
+}
+
+/**
+ * Throws for a folder that the extension fills itself, unless it may run the program whatever its arguments: programs take
+ * settings from where they work, and by those `git status`, for one, runs any command. The session's folder is the user's: who may write
+ * there was given that.
+ */
+async function checkFolder(
+  cwd: string,
+  { name, path }: { name: string; path: string },
+  context: CallContext,
+): Promise<void> {
+  if (cwd === context.folders.cwd || context.rights.has({ kind: "run", name, path, args: [] })) return;
+  if (!(await isExposed(cwd, context))) return;
+  throw new CallError(
+    "EACCES",
+    `EACCES: spawn ${name.slice(0, 200)}: the extension may write the folder ${cwd.slice(0, 200)} itself, so that a permission with arguments would be one for all that the program can do: it takes the permission run for the program without arguments, or another folder`,
+    { syscall: `spawn ${name.slice(0, 200)}` },
+  );
 }
 
 /** Gives a function that starts it at once, so that nothing comes between the last question and the start. */

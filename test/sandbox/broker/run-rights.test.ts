@@ -1,6 +1,6 @@
 /** Programs by the real rules of permissions: what each grant lets run, and what it does not. */
 import assert from "node:assert/strict";
-import { mkdirSync, symlinkSync } from "node:fs";
+import { existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import type { Permissions } from "../../../sandbox/permissions/permissions.ts";
@@ -10,7 +10,7 @@ import { Folder } from "../../support/folder.ts";
 interface Place {
   folder: Folder;
   /** `output`, or the code and message of the refusal. */
-  run(what: object, env?: Record<string, string>): Promise<string>;
+  run(what: object, env?: Record<string, string>, cwd?: string): Promise<string>;
 }
 
 async function withGrants(
@@ -35,8 +35,8 @@ async function withGrants(
   try {
     await use({
       folder,
-      async run(what, env = {}) {
-        const text = JSON.stringify({ what, env, maxBuffer: 10_000 });
+      async run(what, env = {}, cwd) {
+        const text = JSON.stringify({ what, env, cwd, maxBuffer: 10_000 });
         const answer = await broker.call("run.sync", text, undefined);
         if (answer.error === undefined) return Buffer.from(answer.bytes!).toString();
         const { code, message } = JSON.parse(answer.error);
@@ -79,6 +79,37 @@ describe("a grant to run", () => {
       assert.match(await run(git), /^git version/);
       assert.match(await run({ file: "git", args: ["-c", "x.y=z", "--version"] }), /^EACCES/);
     });
+  });
+
+  test("a program with leading arguments does not work in a folder that the extension fills", async () => {
+    const prepare = (folder: Folder): void => {
+      const storage = "data/storage/test/repository";
+      for (const name of ["objects", "refs"]) {
+        mkdirSync(join(folder.path, storage, ".git", name), { recursive: true });
+      }
+      folder.file(`${storage}/.git/HEAD`, "ref: refs/heads/main\n");
+      folder.file(`${storage}/.git/config`, `[core]\n\tfsmonitor = "touch ${folder.path}/ran; false"\n`);
+      mkdirSync(join(folder.path, "home/notes"));
+    };
+    const status = { file: "git", args: ["status"] };
+    await withGrants(
+      { run: ["git status"], read: ["$HOME"] },
+      async ({ run, folder }) => {
+        const storage = join(folder.path, "data/storage/test/repository");
+        assert.match(await run(status, {}, storage), /^EACCES .* may write the folder/);
+        assert.match(await run({ command: "git status" }, {}, storage), /^EACCES/);
+        assert.ok(!existsSync(join(folder.path, "ran")));
+        // Where it only reads it may.
+        assert.doesNotMatch(await run(status, {}, join(folder.path, "home/notes")), /^EACCES/);
+      },
+      prepare,
+    );
+    await withGrants(
+      { run: ["git"] },
+      async ({ run, folder }) =>
+        assert.match(await run(status, {}, join(folder.path, "data/storage/test/repository")), /main/),
+      prepare,
+    );
   });
 
   test("everything is none for a shell", async () => {
