@@ -191,7 +191,8 @@ export function coversValue(kind: Kind, own: string, wanted: string): boolean {
       if (b.host.startsWith("*")) {
         return (
           a.host === b.host ||
-          a.host === "*" ||
+          // Not what `*` leaves out: hosts of this machine and of the user's network.
+          (a.host === "*" && isPublicName(`any${b.host.slice(1)}`)) ||
           (b.host !== "*" && a.host.startsWith("*.") && b.host.endsWith(a.host.slice(1)))
         );
       }
