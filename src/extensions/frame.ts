@@ -243,7 +243,7 @@ const ONE_ISSUE = { abortEarly: true } as const;
 /** How deep data may be nested that comes from an extension or a model: deeper, and parsers of others give up. */
 const MAX_DEPTH = 64;
 /** How many values one frame or the arguments of one call may hold. */
-const MAX_VALUES = 200_000;
+export const MAX_VALUES = 200_000;
 
 /** What is too much about plain data, completing "it …"; undefined if nothing is. Overflows no stack. */
 export function measure(value: unknown, maxValues: number = MAX_VALUES): string | undefined {

@@ -7,6 +7,7 @@
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { Broker } from "../../sandbox/broker/index.ts";
 import { freshBundle, keptBundle, type LoadedBundle } from "../../sandbox/bundle/cached.ts";
+import { BUNDLE_URL } from "../../sandbox/bundle/frames.ts";
 import { guestSourcesFor } from "../../sandbox/bundle/guest-source.ts";
 import { guestSourceName } from "../../sandbox/guest/packages.ts";
 import type { About, CallReturn, GuestMessage } from "../../sandbox/guest/protocol.ts";
@@ -14,7 +15,9 @@ import type { Cache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import type { GuestEnd, GuestWorker, Platform } from "../platform/index.ts";
 import type { Channel, ChannelHandlers } from "./channel.ts";
-import type { HostFrame } from "./frame.ts";
+import { type HostFrame, MAX_VALUES } from "./frame.ts";
+import { Rate } from "./rate.ts";
+import { holdsTooMany } from "./value-count.ts";
 
 export interface WorkerChannelOptions {
   name: string;
@@ -62,6 +65,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
 
   let worker: GuestWorker | undefined;
   let broker: Broker | undefined;
+  let authorPlaces: LoadedBundle["authorPlaces"] | undefined;
   let closed = false;
   let handlers: ChannelHandlers | undefined;
   /** Frames that are sent before the worker runs. */
@@ -88,6 +92,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     const texts = sources ?? (await guestSourcesFor(platform, bundle));
     const authority = await options.authority?.(bundle);
     broker = authority?.broker;
+    authorPlaces = bundle.authorPlaces;
     if (closed) return void broker?.close();
     worker = guest;
     guest.post({
@@ -101,25 +106,59 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     waiting = undefined;
   };
 
-  const receive = (message: unknown): void => {
+  /** Long frames are looked at a piece at a time; what comes after one waits for it. */
+  let looking: Promise<void> | undefined;
+  const bytes = new Rate(options.maxFrameBytes);
+
+  const receive = (message: unknown): void | Promise<void> => {
     if (closed || !handlers) return;
     // For whoever watches its memory.
     if (Array.isArray(message) && message[0] === "pong") return;
     if (!isGuestMessage(message)) return handlers.onProblem("sent a message that is no frame");
     if (message[0] === "call") return void answer(message);
     const [kind, text] = message;
-    if (kind === "fatal") return close(text);
-    if (kind === "log") return handlers.onLog(text);
-    if (Buffer.byteLength(text) > options.maxFrameBytes) {
+    if (kind === "fatal") return placed(text, close);
+    if (kind === "log") return placed(text, (line) => handlers?.onLog(line));
+    const length = Buffer.byteLength(text);
+    if (length > options.maxFrameBytes) {
       return handlers.onProblem(`sent a frame longer than ${options.maxFrameBytes} bytes`);
     }
+    if (!bytes.take(length)) {
+      const most = options.maxFrameBytes;
+      return handlers.onProblem(`sent more than ${most} bytes in a second (extensionHost.maxFrameBytes)`);
+    }
+    if (!looking && text.length < LONG_CHARS) return deliver(text);
+    const look = (looking ?? Promise.resolve()).then(async () => {
+      const isTooMuch = text.length >= LONG_CHARS && (await holdsTooMany(text, 2 * MAX_VALUES));
+      if (looking === look) looking = undefined;
+      if (closed) return;
+      if (isTooMuch) handlers?.onProblem(`sent a frame that holds more than ${MAX_VALUES} values`);
+      else await deliver(text);
+    });
+    looking = look;
+    return look;
+  };
+
+  const deliver = (text: string): void | Promise<void> => {
     let value: unknown;
     try {
       value = JSON.parse(text);
     } catch {
-      return handlers.onProblem("sent a frame that is not JSON");
+      return handlers?.onProblem("sent a frame that is not JSON");
     }
-    handlers.onMessage(value);
+    const { type, text: line } = (value ?? {}) as { type?: unknown; text?: unknown };
+    if (type !== "log" || typeof line !== "string") return handlers?.onMessage(value);
+    return placed(line, (said) => handlers?.onMessage({ ...(value as object), text: said }));
+  };
+
+  /** Gives `use` a text for people, with the author's file in the place of the bundle. */
+  const placed = (text: string, use: (text: string) => void): void | Promise<void> => {
+    if (!authorPlaces || !text.includes(`${BUNDLE_URL}:`)) return use(text);
+    return authorPlaces(text)
+      .catch(() => text)
+      .then((result) => {
+        if (!closed) use(result);
+      });
   };
 
   const answer = async ([, id, operation, text, bytes]: CallMessage): Promise<void> => {
@@ -155,6 +194,9 @@ function loadFailure(error: unknown): string {
     ? `could not be bundled: ${errorText(error)}`
     : `could not be started: ${errorText(error)}`;
 }
+
+/** A frame that is worth looking at before it is parsed: parsing a shorter one takes a few ms at most. */
+const LONG_CHARS = 128 * 1024;
 
 type CallMessage = Extract<GuestMessage, readonly ["call", ...unknown[]]>;
 
