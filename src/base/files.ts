@@ -47,7 +47,7 @@ async function canonical(absolute: string, links: number, missing: number): Prom
       return canonical(resolve(await canonical(parent, links, 0), target), links - 1, 0);
     }
     const above = missing < STEPS ? parent : await lowestThere(parent);
-    return join(await canonical(above, links, missing + 1), relative(above, absolute));
+    return join(await canonical(above, links, missing + 1), absolute.slice(above.length));
   }
 }
 
@@ -59,20 +59,20 @@ const STEPS = 3;
  * of those before it: so it is halved, since below a name that is missing there is nothing.
  */
 async function lowestThere(absolute: string): Promise<string> {
-  const { root } = parse(absolute);
-  const names = absolute.slice(root.length).split(sep);
+  const ends = [parse(absolute).root.length];
+  for (let at = absolute.indexOf(sep, ends[0]); at >= 0; at = absolute.indexOf(sep, at + 1)) ends.push(at);
   let there = 0;
-  let gone = names.length + 1;
+  let gone = ends.push(absolute.length);
   while (gone - there > 1) {
     const middle = (there + gone) >> 1;
-    const isThere = await lstat(join(root, ...names.slice(0, middle))).then(
+    const isThere = await lstat(absolute.slice(0, ends[middle])).then(
       () => true,
       () => false,
     );
     if (isThere) there = middle;
     else gone = middle;
   }
-  return join(root, ...names.slice(0, there));
+  return absolute.slice(0, ends[there]);
 }
 
 /** Whether `path` is `root` or lies below it. Both must be canonical. */
