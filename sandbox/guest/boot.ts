@@ -32,6 +32,7 @@ import {
 } from "./primordials.ts";
 import "ses";
 import { endStartUp } from "../../src/platform/start-up.ts";
+import { bundleFrames } from "../bundle/frames.ts";
 import { asyncContext } from "./async-context.ts";
 import type { BootMessage, CallReturn, GuestHost, HostMessage } from "./protocol.ts";
 import { checkSource, checkWords } from "./source-check.ts";
@@ -45,6 +46,8 @@ lockdown({
   reporting: "none",
 });
 const { parse, stringify } = JSON;
+// SES keeps stacks from the guest; whoever is here before it is can have them.
+const { getStackString } = globalThis as unknown as { getStackString(error: unknown): string };
 const hardenAll = harden;
 const CompartmentClass = Compartment;
 // Nothing that leads to the engine's `Error` may be left, and if there is, nobody can change what it does.
@@ -147,6 +150,13 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
       });
     },
     callSync,
+    framesOf: (error: unknown) => {
+      try {
+        return bundleFrames(getStackString(error));
+      } catch {
+        return [];
+      }
+    },
     randomBytes,
     subtle,
     context: asyncContext,

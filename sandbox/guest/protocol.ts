@@ -55,6 +55,8 @@ export interface GuestHost {
   call(operation: string, args: string, bytes: Uint8Array | undefined): Promise<CallReturn>;
   /** The same, and nothing else in this worker runs until the answer is there. */
   callSync(operation: string, args: string, bytes: Uint8Array | undefined): CallReturn;
+  /** Where in the bundle an error was made, the innermost place first: `xdev-bundle:LINE:COLUMN` (sandbox/bundle/frames.ts). */
+  framesOf(error: unknown): readonly string[];
   /** New bytes of chance, at most 65,536. */
   randomBytes(length: number): Uint8Array;
   /** `crypto.subtle`. */

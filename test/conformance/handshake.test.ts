@@ -258,7 +258,7 @@ done`;
 
   test("§1 of a module names the reason, and the session goes on", async () => {
     await using session = new Session();
-    session.module("bad.ts", 'export default () => { throw new Error("not today"); };');
+    const bad = session.module("bad.ts", 'export default () => { throw new Error("not today"); };');
     session.module(
       "good.ts",
       'export default (pi) => pi.on("tool_call", () => ({ block: true, reason: "good" }));',
@@ -266,7 +266,7 @@ done`;
     await session.load();
     assert.deepEqual(
       session.manager.failures().map(({ name, reason, kind }) => [name, reason, kind]),
-      [["bad", "threw while it loaded: not today", "worker"]],
+      [["bad", `threw while it loaded: not today (at ${bad}:1)`, "worker"]],
     );
     assert.equal(await session.verdict(), "blocked by extension good: good");
   });

@@ -217,7 +217,10 @@ export default (pi) => pi.registerTool({ name: "${name}", parameters: Type.Objec
     const json = await xdev(["ext", "inspect", path, "--json"], { env: { XDEV_DATA_DIR: folder.path } });
     assert.equal(json.status, 1);
     const found = JSON.parse(json.stdout);
-    assert.deepEqual([found.state, found.error], ["failed", "threw while it loaded: not today"]);
+    assert.deepEqual(
+      [found.state, found.error],
+      ["failed", `threw while it loaded: not today (at ${path}:1)`],
+    );
     assert.deepEqual(found.tools, []);
     const text = await xdev(["ext", "inspect", path], { env: { XDEV_DATA_DIR: folder.path } });
     assert.equal(text.status, 1);

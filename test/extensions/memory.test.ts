@@ -81,6 +81,8 @@ describe("memory", { skip: withoutBun }, () => {
       callSync: refuse,
       randomBytes: refuse,
       subtle: undefined,
+      framesOf: () => [],
+      context: { get: refuse, run: refuse, enter: refuse },
     };
     const dispatch = createDispatcher(registry, new Transmitter(host));
     let id = 0;

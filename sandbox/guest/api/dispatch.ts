@@ -1,7 +1,7 @@
 /** Turns the host's frames into calls of the extension's handlers and tools, and what they give into answers. */
 import { contextMaker } from "./context.ts";
 import type { Registry, SessionContext } from "./registry.ts";
-import { describeError, type Transmitter } from "./transmit.ts";
+import { describeError, describeErrorAndPlace, type Transmitter } from "./transmit.ts";
 
 const { parse, stringify } = JSON;
 
@@ -24,7 +24,9 @@ export function createDispatcher(registry: Registry, transmitter: Transmitter): 
     try {
       answer = await handle(registry, transmitter, frame, abort.signal, createContext);
     } catch (error) {
+      // What the model reads is the message; the place is for the author.
       answer = { error: describeError(error) };
+      transmitter.log("debug", `${frame.event}: ${describeErrorAndPlace(error)}`);
     }
     running.delete(frame.id);
     try {
@@ -184,5 +186,5 @@ async function notify(
 }
 
 function report(transmitter: Transmitter, event: string, error: unknown): void {
-  transmitter.log("error", `its ${event} handler failed: ${describeError(error)}`);
+  transmitter.log("error", `its ${event} handler failed: ${describeErrorAndPlace(error)}`);
 }

@@ -1,4 +1,4 @@
-import { describeError, type Transmitter } from "./transmit.ts";
+import { describeErrorAndPlace, type Transmitter } from "./transmit.ts";
 
 /** `console`: every line goes to the extension's log. */
 export function createConsole(transmitter: Transmitter): Record<string, (...values: unknown[]) => void> {
@@ -28,7 +28,7 @@ export function createConsole(transmitter: Transmitter): Record<string, (...valu
 
 function inspect(value: unknown): string {
   if (typeof value === "string") return value;
-  if (value instanceof Error) return describeError(value);
+  if (value instanceof Error) return describeErrorAndPlace(value);
   if (typeof value !== "object" || value === null) return String(value);
   try {
     return JSON.stringify(value) ?? String(value);

@@ -13,7 +13,7 @@ import { createLinks } from "./links.ts";
 import { type Complete, createModules } from "./modules.ts";
 import { createExtensionApi, ExtensionRuntimeNotInitializedError, type Registry } from "./registry.ts";
 import { createSystem } from "./system.ts";
-import { describeError, Transmitter } from "./transmit.ts";
+import { describeErrorAndPlace, Transmitter } from "./transmit.ts";
 
 /** Loads the extension and gives boot the function that takes the host's frames. */
 export function start(host: GuestHost, about: About): (frame: unknown) => void {
@@ -79,7 +79,7 @@ async function load(
     registry.loading = false;
     transmitter.send({ type: "capabilities", payload: capabilities(registry) });
   } catch (error) {
-    host.fail(`threw while it loaded: ${describeError(error)}`);
+    host.fail(`threw while it loaded: ${describeErrorAndPlace(error)}`);
   }
 }
 

@@ -17,6 +17,7 @@ export class Transmitter {
 
   constructor(host: GuestHost) {
     this.#host = host;
+    framesOf = host.framesOf;
   }
 
   /** Throws when the frame can't be sent: cyclic, a BigInt, too long. */
@@ -50,6 +51,17 @@ export class Transmitter {
   call(method: string, params: unknown): void {
     this.send({ type: "call", id: `c${this.#nextCall++}`, method, params });
   }
+}
+
+let framesOf: GuestHost["framesOf"] = () => [];
+
+/**
+ * The same with the place where it was made, `TypeError: x is not a function (at xdev-bundle:3:7)`: for the author. The host puts
+ * the author's file in the place of the bundle.
+ */
+export function describeErrorAndPlace(error: unknown): string {
+  const [place] = framesOf(error);
+  return place === undefined ? describeError(error) : `${describeError(error)} (at ${place})`;
 }
 
 /** `TypeError: x is not a function`, of whatever was thrown; never throws. */

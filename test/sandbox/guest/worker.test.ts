@@ -79,12 +79,12 @@ describe("a worker extension", () => {
     [
       "throws while it is evaluated",
       'throw new TypeError("no");\nexport default () => {};',
-      /^threw while it loaded: TypeError: no$/,
+      /^threw while it loaded: TypeError: no \(at \/.*guest\.ts:1\)$/,
     ],
     [
       "throws in its factory",
       'export default () => { throw new Error("no"); };',
-      /^threw while it loaded: no$/,
+      /^threw while it loaded: no \(at \/.*guest\.ts:1\)$/,
     ],
     [
       "throws something odd",
