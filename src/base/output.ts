@@ -28,8 +28,44 @@ export function isTerminal(name: OutputName): boolean {
   return isatty(descriptors[name]);
 }
 
+/** What waits for the end of a question. */
+let held: Held[] | undefined;
+
+interface Held {
+  readonly name: OutputName;
+  readonly text: string | Uint8Array;
+}
+
+/**
+ * Keeps back whatever is written to a terminal, until the function that it gives is called: while the user decides, nothing may push
+ * the question away, or look like another one. At an exit it is written.
+ */
+export function holdOutput(): () => void {
+  if (held) return () => {};
+  const waiting: Held[] = [];
+  held = waiting;
+  const release = (): void => {
+    if (held !== waiting) return;
+    held = undefined;
+    process.off("exit", release);
+    for (const { name, text } of waiting) {
+      if (typeof text === "string") print(name, text);
+      else printLong(name, text);
+    }
+  };
+  process.on("exit", release);
+  return release;
+}
+
+function isHeld(name: OutputName, text: string | Uint8Array): boolean {
+  if (!held || !isTerminal(name)) return false;
+  held.push({ name, text });
+  return true;
+}
+
 /** Writes a text in the order of the calls. Never throws; standard error that nobody reads is nobody's loss. */
 export function print(name: OutputName, text: string): void {
+  if (isHeld(name, text)) return;
   if (streams[name]) return printLong(name, text);
   const bytes = Buffer.from(text);
   let written = 0;
@@ -46,6 +82,7 @@ export function print(name: OutputName, text: string): void {
  * In the order of the calls, those of `print` included.
  */
 export function printLong(name: OutputName, text: string | Uint8Array): void {
+  if (isHeld(name, text)) return;
   unwritten++;
   outputStream(name).write(text, (error) => {
     if (error && name === "stdout") outputLost(systemCode(error));

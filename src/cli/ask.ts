@@ -1,10 +1,10 @@
 /**
  * Questions to the user at the terminal. The terminal is left in the mode in which it was found: it gives whole lines, and Ctrl+C is
- * a signal as always. What was typed before a question was shown is no answer to it.
+ * a signal as always. What was typed before a question was shown is no answer to it, and nothing else is shown while it stands.
  */
 import { isatty } from "node:tty";
 import type { Dialog } from "../../sandbox/permissions/prompt.ts";
-import { isTerminal, print } from "../base/output.ts";
+import { holdOutput, isTerminal, print } from "../base/output.ts";
 
 /** A line that comes sooner than this after its question was typed before it, in ms. */
 const TOO_SOON_MS = 100;
@@ -14,7 +14,14 @@ export function terminalDialog(interrupt: AbortSignal): Dialog | undefined {
   if (!isatty(0) || !isTerminal("stderr")) return undefined;
   return {
     write: (text) => print("stderr", text),
-    readLine: (signal) => readLine(AbortSignal.any([signal, interrupt])),
+    async readLine(signal) {
+      const release = holdOutput();
+      try {
+        return await readLine(AbortSignal.any([signal, interrupt]));
+      } finally {
+        release();
+      }
+    },
   };
 }
 

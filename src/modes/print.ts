@@ -1,7 +1,7 @@
 /** Print mode: the answer on standard output and nothing else; what happens meanwhile on standard error. */
 import { log, redact } from "../base/log.ts";
 import { isTerminal, outputStream, print } from "../base/output.ts";
-import { ellipsis, stripControls } from "../base/text.ts";
+import { ellipsis, oneLine, stripControls } from "../base/text.ts";
 import type { DrawResult } from "../extensions/render/lookup.ts";
 import { failureOf, type Mode } from "./mode.ts";
 
@@ -40,7 +40,7 @@ export function createPrintMode({ renderers, answer: output = "stdout" }: PrintM
       if (event.type === "tool_execution_start") {
         progress(`· ${event.toolName} ${ellipsis(JSON.stringify(event.args) ?? "", 160)}`);
       } else if (event.type === "tool_execution_end" && event.isError) {
-        progress(`✗ ${event.toolName}: ${ellipsis(texts(event.result).join(" "), 300)}`);
+        progress(`✗ ${event.toolName}: ${ellipsis(oneLine(texts(event.result).join(" ")), 300)}`);
       } else if (event.type === "tool_execution_end") {
         const draw = renderers?.(event.toolName);
         if (draw) show(event.toolName, draw, event.result);
