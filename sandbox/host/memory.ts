@@ -123,18 +123,23 @@ export class MemoryWatch {
     for (const guest of this.#guests) this.#ask(guest, now, resident);
   }
 
-  /** Of those that leave a question open while the process grows: the one that was asked first. */
+  /**
+   * Of those that leave a question open while the process grows: the one that was asked first, when there is more growth than all of
+   * them may have together. Fewer is no proof: each of ten that start at once is silent for a while, and grows a little.
+   */
   #endSilent(now: number, resident: number): void {
-    let found: Guest | undefined;
+    let first: Guest | undefined;
+    let most = 0;
     for (const guest of this.#guests) {
       if (!guest.asked || guest.waits) continue;
-      const grown = resident - guest.asked.resident - Math.max(this.#own() - this.#ownMark, 0);
-      const isLate = now - guest.asked.at >= SILENT_MS;
-      if (grown < guest.limit || (!isLate && grown < guest.limit * FAST)) continue;
-      if (!found || guest.asked.at < found.asked!.at) found = guest;
+      most += guest.limit;
+      if (!first || guest.asked.at < first.asked!.at) first = guest;
     }
-    if (!found) return;
-    found.end();
+    if (!first?.asked) return;
+    const grown = resident - first.asked.resident - Math.max(this.#own() - this.#ownMark, 0);
+    const isLate = now - first.asked.at >= SILENT_MS;
+    if (grown < (isLate ? most : most * FAST)) return;
+    first.end();
     // What it had comes back; the others start anew from here.
     for (const guest of this.#guests) if (guest.asked) guest.asked = { at: now, resident };
   }

@@ -48,7 +48,7 @@ export const settingsSchema = z.strictObject({
       maxHeapBytes: limits.maxHeapBytes.default(64 * 1024 * 1024),
       maxFramesPerSecond: limits.maxFramesPerSecond.default(1000),
       maxLogBytesPerSecond: limits.maxLogBytesPerSecond.default(1024 * 1024),
-      maxTimers: limits.maxTimers.default(1000),
+      maxTimers: limits.maxTimers.default(10_000),
       maxPendingCalls: limits.maxPendingCalls.default(256),
       maxOpenFiles: limits.maxOpenFiles.default(256),
       allowProviders: z

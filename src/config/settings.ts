@@ -22,7 +22,7 @@ export const DEFAULT_SETTINGS: Settings = {
     maxHeapBytes: 64 * 1024 * 1024,
     maxFramesPerSecond: 1000,
     maxLogBytesPerSecond: 1024 * 1024,
-    maxTimers: 1000,
+    maxTimers: 10_000,
     maxPendingCalls: 256,
     maxOpenFiles: 256,
     allowProviders: [],

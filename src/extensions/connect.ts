@@ -35,7 +35,8 @@ export async function connect(
     import("../platform/index.ts"),
   ]);
   const platform = await loadPlatform();
-  const startGuest = () => guests.start(name, level === "host" ? "host" : "worker", { maxHeapBytes });
+  const startGuest = () =>
+    guests.start(name, level === "host" ? "host" : "worker", { maxHeapBytes, maxFrameBytes });
   return workerChannel({
     name,
     path,

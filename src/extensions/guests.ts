@@ -14,11 +14,13 @@ export type Level = "worker" | "host";
 
 /** How often an extension may have been in a host that crashed. */
 const MAX_CRASHES = 2;
-/** Besides a frame: what a record holds more, and bytes of a system call. */
+/** The longest record of a shared host, in bytes: a frame, or the bytes of a system call. */
 const RECORD_BYTES = 64 * 1024 * 1024;
 
 export interface GuestLimits {
   maxHeapBytes: number;
+  /** Of its frames, in bytes of UTF-8. */
+  maxFrameBytes?: number;
 }
 
 export class Guests {
@@ -70,9 +72,13 @@ export class ExtensionHosts {
     if (crashes >= MAX_CRASHES) throw new XdevError("host-crashed", leftOut(crashes));
     const program = await this.#platform.hostProgram();
     const start = await programStarter(program.start);
-    const isAlone = crashes > 0 || !this.#platform.endsLoops;
+    // A guest counts characters, of three bytes at most.
+    const recordBytes = Math.max(RECORD_BYTES, 4 * (limits.maxFrameBytes ?? 0));
+    const isAlone = crashes > 0 || recordBytes > RECORD_BYTES || !this.#platform.endsLoops;
     const found =
-      isAlone || this.#shared?.client.ended !== false ? this.#open(program, start, isAlone) : this.#shared;
+      isAlone || this.#shared?.client.ended !== false
+        ? this.#open({ program, start, isAlone, maxRecordBytes: recordBytes })
+        : this.#shared;
     if (!isAlone) this.#shared = found;
     const { number, guest } = found.client.startGuest(limits.maxHeapBytes);
     found.names.set(number, name);
@@ -84,13 +90,10 @@ export class ExtensionHosts {
     this.#crashes.delete(name);
   }
 
-  #open(program: HostOptions["program"], start: HostOptions["start"], isAlone: boolean) {
+  #open(options: Omit<HostOptions, "onCrash">) {
     const names = new Map<number, string>();
     const client = new HostClient({
-      program,
-      start,
-      isAlone,
-      maxRecordBytes: RECORD_BYTES,
+      ...options,
       onCrash: (_reason, culprit) => {
         // Whoever could not be ended is known, and is being ended; the others had no part in it.
         const suspects = culprit === undefined ? client.guests : [];

@@ -31,8 +31,9 @@ export function carryGuest(worker: Worker): GuestWorker {
         const handled = listener(data);
         if (Array.isArray(data) && data[0] === "pong") return;
         const length = lengthOf(data);
-        if (handled) void handled.then(() => reply.handled(length));
-        else reply.handled(length);
+        const done = (): void => reply.handled(length);
+        if (handled) void handled.then(done, done);
+        else done();
       };
     },
     onExit: (listener) => {

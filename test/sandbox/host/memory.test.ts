@@ -116,7 +116,7 @@ describe("the watch on memory", () => {
     assert.deepEqual(waiting.ended, []);
   });
 
-  test("of several that do not answer the one that has been silent longest goes first, and the others have a new start", () => {
+  test("of several that do not answer the one that was asked first goes, when there is more than all of them may have", () => {
     const { size, watch, guest } = stage();
     const first = guest();
     size.resident += 10 * MB;
@@ -124,8 +124,11 @@ describe("the watch on memory", () => {
     const second = guest();
     size.resident += 10 * MB;
     watch.look(100);
-    size.resident += 80 * MB;
+    size.resident += 100 * MB;
     watch.look(1000);
+    assert.deepEqual([first.ended.length, second.ended.length], [0, 0]);
+    size.resident += 20 * MB;
+    watch.look(1100);
     assert.deepEqual([first.ended.length, second.ended.length], [1, 0]);
     watch.look(1500);
     assert.deepEqual(second.ended, []);

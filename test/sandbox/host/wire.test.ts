@@ -4,7 +4,7 @@ import { describe, test } from "node:test";
 import fc from "fast-check";
 import { encodeRecord, KIND, partText, RecordReader, type WireRecord } from "../../../sandbox/host/wire.ts";
 
-type Plain = [number, number, number, string[]];
+type Plain = [number, number, number, readonly string[]];
 
 function reader(maxBytes = 1_000_000) {
   const records: Plain[] = [];
