@@ -236,6 +236,16 @@ describe("a program's environment", () => {
     "NODE_COMPILE_CACHE",
     "PYTHONPATH",
     "GIT_DIR",
+    "CFLAGS",
+    "LDFLAGS",
+    "RUSTFLAGS",
+    "CARGO_ALIAS_TEST",
+    "PYTEST_ADDOPTS",
+    "RSYNC_CONNECT_PROG",
+    "WGETRC",
+    "ANSIBLE_CONFIG",
+    "AWS_CONFIG_FILE",
+    "VIMINIT",
   ]) {
     test(`may not have ${name} set by the extension`, async () => {
       await using made = testBroker("/", { rights: everything(), env });
