@@ -4,6 +4,7 @@ import { combinations, dangerOf } from "./danger.ts";
 import { reasonKey } from "./declaration.ts";
 import { exact, quoted, wrap } from "./display.ts";
 import {
+  includes,
   KINDS,
   type Kind,
   listOf,
@@ -104,9 +105,13 @@ function groupLines({ kind, danger, reason, values }: Group, most: number): stri
   return reason === undefined ? lines : [...lines, `      ${quoted(reason, COLUMNS - 6)}`];
 }
 
-/** The question of a load, without the choices: as little as it takes to fit one screen, but every dangerous permission. */
+/**
+ * The question of a load, without the choices: as little as it takes to fit one screen, but every dangerous permission. What another
+ * one contains is left out: behind a hundred files, nobody sees that all files are among them.
+ */
 export function loadQuestionLines(question: LoadQuestion): string[] {
-  const { declaration, toAsk, had } = question;
+  const { declaration, had } = question;
+  const toAsk = withoutContained(question.toAsk);
   const levels: [ReadonlyMap<string, string>, number][] = [
     [declaration.reasons, SHOWN],
     [new Map(), SHOWN],
@@ -120,9 +125,16 @@ export function loadQuestionLines(question: LoadQuestion): string[] {
       ...hadLines(had),
       ...combinations(union(had, toAsk)).flatMap((sentence) => wrap(sentence.split(" "), "", "", COLUMNS)),
     ];
-    if (lines.length + CHOICE_LINES <= LINES) break;
+    if (lines.length + CHOICE_LINES <= LINES) return lines;
   }
-  return lines;
+  return [...lines, "That is more than fits a screen: it begins further up."];
+}
+
+function withoutContained(permissions: Permissions): Permissions {
+  const list = listOf(permissions);
+  const isContained = (one: Permission) =>
+    list.some((other) => other !== one && includes(permissionsOf([other]), one));
+  return permissionsOf(list.filter((one) => !isContained(one)));
 }
 
 function headLines({ extension, path, declaration, isChanged }: LoadQuestion): string[] {

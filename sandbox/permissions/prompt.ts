@@ -9,8 +9,9 @@ import {
 } from "./asker.ts";
 import { combinations, dangerOf } from "./danger.ts";
 import { loadQuestionLines, permissionText } from "./describe.ts";
-import { exact } from "./display.ts";
+import { exact, widthOf } from "./display.ts";
 import { listOf, NONE, type Permission, permissionsOf } from "./permissions.ts";
+import { shellQuote } from "./request-text.ts";
 
 /** Where questions are put. */
 export interface Dialog {
@@ -99,7 +100,7 @@ async function askForUse(dialog: Dialog, question: Question, ms: number): Promis
   const { extension, request, permission, lasting } = question;
   const lines = [`Extension ${exact(extension, 40)} wants to ${marked(permission)}`];
   if (request.kind === "run") {
-    if (request.args.length > 0) lines.push(`  now with: ${exact(request.args.join(" "), 66)}`);
+    lines.push(...argumentLines(request.args));
     lines.push("  Longer than once means with any arguments.");
   }
   if (request.kind === "net-address" && request.host !== request.address) {
@@ -127,6 +128,30 @@ async function askForUse(dialog: Dialog, question: Question, ms: number): Promis
   );
   if (answer === undefined) dialog.write("\nNo answer: denied for now.\n");
   return answer ?? "deny";
+}
+
+/** The most lines that a program's arguments take. */
+const ARGUMENT_LINES = 8;
+const ARGUMENT_COLUMNS = 64;
+
+/** As a shell would take them, so that each is seen to be one; all of them, or how much there is besides. */
+function argumentLines(args: readonly string[]): string[] {
+  if (args.length === 0) return [];
+  const text = exact(args.map(shellQuote).join(" "), Number.POSITIVE_INFINITY);
+  const shown = [""];
+  let width = 0;
+  for (const char of text) {
+    width += widthOf(char);
+    if (width > ARGUMENT_COLUMNS) {
+      if (shown.length === ARGUMENT_LINES) break;
+      shown.push("");
+      width = widthOf(char);
+    }
+    shown[shown.length - 1] += char;
+  }
+  const left = text.length - shown.join("").length;
+  const indented = shown.map((line, index) => (index === 0 ? `  now with: ${line}` : `            ${line}`));
+  return left === 0 ? indented : [...indented, `  and ${left} more characters, which do not fit here`];
 }
 
 /** The user's choice; undefined if he makes none. */

