@@ -43,6 +43,7 @@ export const GUEST_SOURCES: Readonly<Record<string, SourceEntry>> = {
   punycode: { entry: "sandbox/guest/node/punycode.ts" },
   http: { entry: "sandbox/guest/node/http.ts" },
   https: { entry: "sandbox/guest/node/https.ts" },
+  "web:clone": { entry: "sandbox/guest/web/structured_clone.ts" },
   "web:compression": { entry: "sandbox/guest/web/compression.ts" },
   "web:fetch": { entry: "sandbox/guest/web/fetch.ts" },
   "web:streams": { entry: "sandbox/guest/web/streams.ts" },

@@ -94,14 +94,13 @@ for (const name of [
   "URLSearchParams",
   "TextEncoder",
   "TextDecoder",
-  "structuredClone",
   "atob",
   "btoa",
 ]) {
   if (scope[name] !== undefined) natives[name] = scope[name];
 }
 
-for (const name of ["atob", "btoa", "structuredClone"]) {
+for (const name of ["atob", "btoa"]) {
   const native = natives[name] as (...args: unknown[]) => unknown;
   const { [name]: safe } = {
     [name](...args: unknown[]) {
@@ -147,6 +146,13 @@ for (const prototype of [
 ]) {
   for (const name of ["nodejs.util.inspect.custom", "Deno.customInspect", "Deno.privateCustomInspect"]) {
     Reflect.deleteProperty(prototype, Symbol.for(name));
+  }
+}
+
+// Deno keeps ways to make a key of anything there.
+for (const key of Reflect.ownKeys(scope.CryptoKey as object)) {
+  if (key !== "length" && key !== "name" && key !== "prototype") {
+    Reflect.deleteProperty(scope.CryptoKey as object, key);
   }
 }
 

@@ -189,6 +189,7 @@ export class Arena {
         },
       },
     });
+    assert.ok(this.hasAttacker, this.said.join("\n"));
     this.#guardedBefore = this.#guarded();
     if (options.beside !== undefined) {
       const evaluate = "Deno" in globalThis ? "eval" : "-e";

@@ -223,6 +223,17 @@ attempts("species, toJSON and conversions", [
     "let n = 0; const { writeFileSync } = await load('fs'); writeFileSync(target.canary, { get length() { return n++ ? 1e9 : 1; }, 0: 1 });",
   ],
   [
+    "an object that says by the runtime's own symbol what it is gets no copy of that kind",
+    `const symbols = new Set();
+     for (const one of [caught(() => atob("*")), await crypto.subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, true, ["sign"]), await crypto.subtle.digest("x", new Uint8Array(1)).catch((e) => e)])
+       for (let o = one; o; o = Object.getPrototypeOf(o)) for (const s of Object.getOwnPropertySymbols(o)) symbols.add(s);
+     const got = [];
+     for (const s of symbols) for (const type of ["Blob", "File", "MessagePort", "CryptoKey", "DOMException", "URL", "ImageData", "KeyObject", "ReadableStream", "FileHandle"])
+       for (const value of [{ [s]: () => ({ type, id: 1, rid: 1, data: {}, name: "a", message: "b" }) }, { [s]: { type } }, Object.assign(() => {}, { [s]: () => ({ type }) })])
+         try { got.push(await chase(Object.getPrototypeOf(structuredClone(value)))); got.push(structuredClone(value).constructor === Object ? "nothing" : "OUTSIDE: " + type); } catch {}
+     return got.find((one) => one !== "nothing") ?? "nothing";`,
+  ],
+  [
     "structuredClone of one's own class gives a plain object",
     "class A { #x = 1; get y() { return 1; } } return chase(structuredClone(new A()));",
   ],
