@@ -99,7 +99,7 @@ export function createModules(
 
 /** Ours alone: the API's own text, and the sources of globals. */
 function isInternal(name: string): boolean {
-  return name === "api" || name.startsWith("web:");
+  return name === "api" || name.startsWith("web:") || name.startsWith("internal/");
 }
 
 /** What `require` gives of a module of ours: Node's modules are their default export. */
