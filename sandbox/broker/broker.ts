@@ -38,6 +38,11 @@ export interface Rights {
   demand(request: Request): Promise<void>;
   /** Whether it may without a question. Asks and records nothing. */
   has(request: Request): boolean;
+  /**
+   * Whether something that is kept from it whatever else it may lies below a canonical path, or is there: with the folder around it, it
+   * would get another name.
+   */
+  keepsBelow?(path: string): boolean;
 }
 
 /** Paths, all canonical. */

@@ -4,11 +4,13 @@
  * What an extension may link: a symbolic link may lead only where the extension itself may read and write, since others (the
  * agent, the user's programs) follow it with their rights. Its target is kept absolute if it goes up (`..`): a relative one
  * would lead elsewhere once the link, or a folder around it, is moved. A hard link needs to read and write both, and is made of
- * plain files alone. What is renamed needs to be read, too: its content becomes readable where it arrives.
+ * plain files alone, and not between the extension's storage and other places. What is renamed needs to be read, too: its content becomes readable where it arrives.
  */
+import { randomBytes } from "node:crypto";
 import { link, lstat, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import * as v from "valibot";
+import { isInside } from "../../src/base/files.ts";
 import { type CallContext, type Operations, operation } from "./broker.ts";
 import { type Asked, fsError } from "./fs-errors.ts";
 import { type Held, holdFolder, Moved, sameFile } from "./fs-hold.ts";
@@ -112,6 +114,21 @@ export const nameOperations: Operations = {
   }),
 };
 
+/**
+ * Whether one of two places is in the extension's storage and the other is not. What has a name in both would be the extension's for
+ * good, whatever the user takes back later: such a name is not given, and folders, in which there may be some, are copied
+ * by who is told `EXDEV`.
+ */
+function isCrossing({ folders: { data } }: CallContext, a: Place, b: Place): boolean {
+  return isInside(a.path, data) !== isInside(b.path, data);
+}
+
+/** Whether something is, or may have in it, a file with other names. */
+async function mayHaveNames(act: string): Promise<boolean> {
+  const info = await lstat(act);
+  return info.isDirectory() || info.nlink > 1;
+}
+
 async function move(context: CallContext, asked: Asked, path: string, dest: string) {
   const from = await locate(context, asked, path, false, "read", "write");
   const to = await locate(context, asked, dest, false, "write");
@@ -119,10 +136,19 @@ async function move(context: CallContext, asked: Asked, path: string, dest: stri
   await using source = await holdName(from, asked);
   await using target = await holdName(to, asked);
   await checkFolder(from, source.act, asked);
+  const crossing = isCrossing(context, from, to);
+  if (crossing && (await mayHaveNames(source.act))) throw fsError("EXDEV", asked);
   // A relative link leads elsewhere from its new place.
   const led = await linkTarget(source.act);
   if (led !== undefined) await checkTarget(context, asked, to, led);
   await rename(source.act, target.act);
+  if (crossing && (await mayHaveNames(target.act))) {
+    // Another thing was put there between the check and the act; by now there may be one in its old place, too.
+    await rename(target.act, source.act).catch(() =>
+      rename(target.act, source.folder.at(`moved-${randomBytes(6).toString("hex")}`)),
+    );
+    throw fsError("EXDEV", asked);
+  }
   const leads = await linkTarget(target.act);
   if (leads === undefined || leads === led) return {};
   // Another link was put there between the check and the act.
@@ -141,6 +167,7 @@ const linkTarget = (act: string): Promise<string | undefined> => readlink(act).c
 async function linkFile(context: CallContext, asked: Asked, path: string, dest: string) {
   const from = await locate(context, asked, path, true, "read", "write");
   const to = await locate(context, asked, dest, false, "read", "write");
+  if (isCrossing(context, from, to)) throw fsError("EXDEV", asked);
   await using held = await holdPlace(from, asked);
   if (held.info.isDirectory()) throw fsError("EPERM", asked);
   if (!held.info.isFile() && !held.info.isSymbolicLink()) throw fsError("EPERM", asked);

@@ -128,9 +128,12 @@ export async function checkOpenable({ info, path }: Held, asked: Asked, context:
   throw fsError("EACCES", asked, ": it is neither a file nor a folder");
 }
 
-/** Throws if the place may not be moved or removed: with it would go the data dir, out of the reach of the rules about it. */
-export function checkMovable(place: Place, asked: Asked, context: CallContext): void {
-  if (isInside(context.folders.dataDir, place.path)) throw fsError("EACCES", asked);
+/**
+ * Throws if the place may not be moved or removed: with it would go the data dir, or what the user denied for good, out of the reach of
+ * the rules about it.
+ */
+export function checkMovable({ path }: Place, asked: Asked, { folders, rights }: CallContext): void {
+  if (isInside(folders.dataDir, path) || rights.keepsBelow?.(path)) throw fsError("EACCES", asked);
 }
 
 /**

@@ -2,8 +2,8 @@
  * What no grant can lift. What must hold, whatever the user allows: nothing of the agent's data dir is reached but the
  * extension's own storage, and nothing of the kernel's file systems through which a process reaches itself, others and devices.
  */
-import { lstat, readdir, realpath } from "node:fs/promises";
-import { isAbsolute, join, sep } from "node:path";
+import { lstat, readdir, readlink, realpath } from "node:fs/promises";
+import { isAbsolute, join, parse, resolve, sep } from "node:path";
 import { isInside } from "../../src/base/files.ts";
 import type { Folders } from "../broker/broker.ts";
 
@@ -31,6 +31,33 @@ export async function guardedRoots(dataDir: string): Promise<string[]> {
   const links = entries.filter((entry) => entry.isSymbolicLink());
   const targets = links.map((link) => realpath(join(dataDir, link.name)).catch(() => undefined));
   return [dataDir, ...(await Promise.all(targets)).filter((target) => target !== undefined)];
+}
+
+/**
+ * The links by which a path leads where it does, each by its canonical place. Who could put another in the place of one that leads to
+ * the data dir would give the agent a data dir of his own.
+ */
+export async function linksTo(path: string): Promise<string[]> {
+  const found: string[] = [];
+  const { root } = parse(resolve(path));
+  let rest = resolve(path).slice(root.length).split(sep);
+  let folder = root;
+  // The kernel follows 40 links, too.
+  while (rest.length > 0 && found.length < 40) {
+    const [name = "", ...others] = rest;
+    const place = join(folder, name);
+    const target = await readlink(place).catch(() => undefined);
+    if (target === undefined) {
+      folder = place;
+      rest = others;
+    } else {
+      found.push(place);
+      const next = resolve(folder, target);
+      folder = parse(next).root;
+      rest = [...next.slice(folder.length).split(sep), ...others];
+    }
+  }
+  return found;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** A set of permissions made ready to be asked: patterns looked up, so that each question is a comparison. */
 import { isAbsolute } from "node:path";
+import { isInside } from "../../src/base/files.ts";
 import type { Folders } from "../broker/broker.ts";
 import { canonicalHost, isAddress, isLoopback, isPublicAddress } from "./addresses.ts";
 import { coversPath, type Root, resolveDenied, resolveRoots } from "./match-path.ts";
@@ -121,6 +122,11 @@ export class Matcher {
         return (this.#values.get(kind) ?? []).some((own) => coversValue(kind, own, value));
       }
     }
+  }
+
+  /** Whether a path of these permissions lies below `folder`, or is it. */
+  hasPathBelow(folder: string): boolean {
+    return [...this.#roots.read, ...this.#roots.write].some((root) => root !== "*" && isInside(root, folder));
   }
 
   #namesAddress(host: string, address: string): boolean {

@@ -2,10 +2,11 @@
  * Decides on every request of one extension, in this order: what no grant can lift (floor.ts), what the command line allows for this
  * run, what the user denied for good, what he granted, and where nothing of this says anything, the user himself.
  */
+import { isInside } from "../../src/base/files.ts";
 import { CallError, type Folders, type Rights } from "../broker/broker.ts";
 import type { Asker } from "./asker.ts";
 import type { Audit, Decision } from "./audit.ts";
-import { floorVerdict, guardedRoots } from "./floor.ts";
+import { floorVerdict, guardedRoots, linksTo } from "./floor.ts";
 import {
   isLasting,
   isWellFormed,
@@ -24,6 +25,8 @@ export interface RightsOptions {
   /** What `xdev ext grant` takes for it: its name, or its path. */
   grantName?: string;
   folders: Folders;
+  /** The data dir as the user names it: links may lead to it. */
+  dataDir?: string;
   /** The user's PATH. */
   searchPath: string | undefined;
   granted: Permissions;
@@ -85,12 +88,12 @@ export async function createRights(options: RightsOptions): Promise<Rights> {
   const flags = options.allowAll ? union(options.flags ?? NONE, EVERYTHING) : (options.flags ?? NONE);
   const granted = union(options.granted, options.session ?? NONE);
   const [guarded, byFlag, byGrant, byDenial] = await Promise.all([
-    guardedRoots(folders.dataDir),
+    Promise.all([guardedRoots(folders.dataDir), linksTo(options.dataDir ?? folders.dataDir)]),
     Matcher.ofGrants(flags, context, granted.write),
     Matcher.ofGrants(granted, context, flags.write),
     Matcher.ofDenials(options.denied, context),
   ]);
-  return new ExtensionRights(options, guarded, byFlag, byGrant, byDenial);
+  return new ExtensionRights(options, guarded.flat(), byFlag, byGrant, byDenial);
 }
 
 class ExtensionRights implements Rights {
@@ -124,6 +127,10 @@ class ExtensionRights implements Rights {
 
   has(request: Request): boolean {
     return this.#known(request)?.allowed === true;
+  }
+
+  keepsBelow(path: string): boolean {
+    return this.#guarded.some((root) => isInside(root, path)) || this.#byDenial.hasPathBelow(path);
   }
 
   async demand(request: Request): Promise<void> {

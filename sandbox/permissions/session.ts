@@ -80,6 +80,7 @@ export async function extensionRights(options: SessionOptions): Promise<SessionR
     extension: name,
     grantName,
     folders,
+    dataDir,
     searchPath: env.PATH,
     granted: grantedBy(record),
     denied: record.denied,

@@ -197,6 +197,38 @@ describe("files that an extension may not reach", () => {
     assert.equal(fs.readFileSync(join(extension.dataDir, "credentials"), "utf8"), "key");
   });
 
+  test("what the rights keep from it is not moved with a folder around it", async () => {
+    await using extension = new Extension();
+    const { work, context } = extension;
+    fs.mkdirSync(join(work, "a/kept"), { recursive: true });
+    context.rights.keepsBelow = (path) => path === work || path === join(work, "a");
+    assert.equal(await extension.code("rename", { path: "a", dest: "b" }), "EACCES");
+    assert.equal(await extension.code("rm", { path: "a", recursive: true, force: true }), "EACCES");
+    await extension.call("rename", { path: "a/kept", dest: "b" });
+  });
+
+  test("nothing outside of its storage has a second name in it, which would stay the extension's", async () => {
+    await using extension = new Extension();
+    const { work, context } = extension;
+    const { data } = context.folders;
+    await extension.call("mkdir", { path: data, recursive: true, mode: 0o700 });
+    await extension.write("f", "f");
+    await extension.write(join(data, "own"), "own");
+    assert.equal(await extension.code("link", { path: "f", dest: join(data, "f") }), "EXDEV");
+    assert.equal(await extension.code("link", { path: join(data, "own"), dest: "own" }), "EXDEV");
+    await extension.call("link", { path: "f", dest: "g" });
+    assert.equal(await extension.code("rename", { path: "g", dest: join(data, "g") }), "EXDEV");
+    await extension.call("mkdir", { path: "d", recursive: false, mode: 0o700 });
+    await extension.call("rename", { path: "g", dest: "d/g" });
+    assert.equal(await extension.code("rename", { path: "d", dest: join(data, "d") }), "EXDEV");
+    await extension.call("link", { path: join(data, "own"), dest: join(data, "other") });
+    assert.equal(await extension.code("rename", { path: join(data, "other"), dest: "o" }), "EXDEV");
+    assert.deepEqual(fs.readdirSync(data).sort(), ["other", "own"]);
+    assert.deepEqual(fs.readdirSync(work).sort(), ["d", "f"]);
+    await extension.call("unlink", { path: "f" });
+    await extension.call("rename", { path: "d/g", dest: join(data, "g") });
+  });
+
   test("links lead only where the extension may write, also after they were moved", async () => {
     await using extension = new Extension();
     const { work, seen } = extension;

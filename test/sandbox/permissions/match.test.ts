@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, test } from "node:test";
 import fc from "fast-check";
 import type { Folders } from "../../../sandbox/broker/broker.ts";
-import { floorVerdict, guardedRoots, hardLinkGuard } from "../../../sandbox/permissions/floor.ts";
+import { floorVerdict, guardedRoots, hardLinkGuard, linksTo } from "../../../sandbox/permissions/floor.ts";
 import { isWellFormed, Matcher, permissionFor } from "../../../sandbox/permissions/match.ts";
 import { findProgram } from "../../../sandbox/permissions/match-run.ts";
 import type { Permissions } from "../../../sandbox/permissions/permissions.ts";
@@ -203,6 +203,21 @@ describe("what no grant can lift", () => {
     linkSync(session, join(folders.home, "session"));
     linkSync(settings, join(folders.home, "settings"));
     for (const path of [session, settings]) assert.equal(await hardLinkGuard(folders)(statSync(path)), true);
+  });
+
+  test("is each link by which the data dir is named, and what leads through none is not", async () => {
+    using folder = new Folder();
+    const dataDir = folder.file("disk/xdev/agent/x", "").slice(0, -2);
+    mkdirSync(join(folder.path, "home"));
+    symlinkSync("../disk", join(folder.path, "home/dots"));
+    symlinkSync("dots/xdev", join(folder.path, "home/.xdev"));
+    assert.deepEqual(await linksTo(join(folder.path, "home/.xdev/agent")), [
+      join(folder.path, "home/.xdev"),
+      join(folder.path, "home/dots"),
+    ]);
+    assert.deepEqual(await linksTo(dataDir), []);
+    symlinkSync("loop", join(folder.path, "loop"));
+    assert.equal((await linksTo(join(folder.path, "loop/x"))).length, 40);
   });
 
   test("is a path that is none: relative, with a zero character, going up", () => {

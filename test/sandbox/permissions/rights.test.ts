@@ -1,5 +1,7 @@
 /** Each request is decided once, by the same order; who is asked is asked once, and no more than he can bear. */
 import assert from "node:assert/strict";
+import { symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { CallError, type Folders } from "../../../sandbox/broker/broker.ts";
 import type { Answer, Question } from "../../../sandbox/permissions/asker.ts";
@@ -7,6 +9,7 @@ import type { Decision } from "../../../sandbox/permissions/audit.ts";
 import type { Permission, Permissions } from "../../../sandbox/permissions/permissions.ts";
 import type { Request } from "../../../sandbox/permissions/request.ts";
 import { createRights, MAX_DENIALS, type RightsOptions } from "../../../sandbox/permissions/rights.ts";
+import { Folder } from "../../support/folder.ts";
 
 const FOLDERS: Folders = {
   home: "/home/u",
@@ -103,6 +106,32 @@ describe("the order", () => {
       assert.equal(rights.has(request), false);
       assert.equal(await may(request), false, JSON.stringify(request));
     }
+  });
+
+  test("keeps the folders around what it denies in their places, too", async () => {
+    using folder = new Folder();
+    const at = (...names: string[]) => join(folder.path, ...names);
+    folder.file("disk/agent/sessions.txt", "");
+    folder.file("home/dots/sessions/1", "");
+    symlinkSync(at("home/dots/sessions"), at("disk/agent/sessions"));
+    symlinkSync(at("disk"), at("home/.xdev"));
+    const { rights, may } = await rightsOf({
+      folders: {
+        ...FOLDERS,
+        home: at("home"),
+        dataDir: at("disk/agent"),
+        data: at("disk/agent/storage/foo"),
+      },
+      dataDir: at("home/.xdev/agent"),
+      granted: { read: ["$HOME"], write: ["$HOME"] },
+      denied: { read: ["$HOME/notes/private"] },
+    });
+    const kept = ["home", "home/notes", "home/notes/private", "home/dots", "home/.xdev", "disk"];
+    for (const path of kept) assert.ok(rights.keepsBelow?.(at(path)), path);
+    for (const path of ["home/notes/x", "home/other", "home/not"])
+      assert.ok(!rights.keepsBelow?.(at(path)), path);
+    assert.equal(await may({ kind: "write", path: at("home/.xdev") }), false);
+    assert.equal(await may({ kind: "write", path: at("home/other") }), true);
   });
 
   test("allows everything for one run but the floor, shells and addresses that are not public", async () => {
