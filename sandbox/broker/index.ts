@@ -74,7 +74,7 @@ const CLOSE_MS = 500;
 const RELEASE_MS = 2000;
 
 export function createBroker(options: BrokerOptions): Broker {
-  const { extension, rights, folders, limits, env, families = FAMILIES } = options;
+  const { extension, rights, folders, limits, env, families: loaders = FAMILIES } = options;
   const end = new AbortController();
   const resources = new OpenResources(limits.openFiles);
   const context: CallContext = {
@@ -86,16 +86,14 @@ export function createBroker(options: BrokerOptions): Broker {
     resources,
     signal: end.signal,
   };
-  // Each ends by itself when the signal aborts.
-  const underWay = new Set<Promise<CallReturn>>();
+  // Each ends by itself when the signal aborts. A race with one promise of the end would keep a reaction of every call.
+  const underWay = new Map<Promise<CallReturn>, (reply: CallReturn) => void>();
   let bytesUnderWay = 0;
-  const ended = new Promise<CallReturn>((resolve) =>
-    end.signal.addEventListener("abort", () => resolve(failure(endedError())), { once: true }),
-  );
+  const families = new Map<string, Operations>();
 
   const perform = async (name: string, text: string, bytes: Uint8Array | undefined): Promise<CallReturn> => {
     try {
-      const operation = await findOperation(name, families);
+      const operation = findOperation(name, families) ?? (await loadOperation(name, loaders, families));
       if (text.length > LONG_TEXT) await turn();
       const params = parseParams(name, operation, text);
       checkBytes(bytes, limits.maxCallBytes);
@@ -111,8 +109,9 @@ export function createBroker(options: BrokerOptions): Broker {
   let closed: Promise<void> | undefined;
   const close = async (): Promise<void> => {
     end.abort();
+    for (const answer of underWay.values()) answer(failure(endedError()));
     await settledWithin(resources.end(), RELEASE_MS);
-    await settledWithin(Promise.all(underWay), CLOSE_MS);
+    await settledWithin(Promise.all(underWay.keys()), CLOSE_MS);
     // What a call had opened by the time it was told.
     await settledWithin(resources.end(), RELEASE_MS);
   };
@@ -132,12 +131,14 @@ export function createBroker(options: BrokerOptions): Broker {
       }
       bytesUnderWay += size;
       const result = perform(name, text, bytes);
-      underWay.add(result);
-      void result.then(() => {
-        underWay.delete(result);
-        bytesUnderWay -= size;
+      return new Promise((resolve) => {
+        underWay.set(result, resolve);
+        void result.then((reply) => {
+          underWay.delete(result);
+          bytesUnderWay -= size;
+          resolve(reply);
+        });
       });
-      return Promise.race([result, ended]);
     },
 
     close() {
@@ -155,14 +156,28 @@ async function settledWithin(promise: Promise<unknown>, ms: number): Promise<voi
 
 const endedError = (): CallError => new CallError("ECANCELED", "ECANCELED: the extension has ended");
 
-async function findOperation(name: unknown, families: Families): Promise<Operation> {
-  const family = typeof name === "string" ? name.slice(0, name.indexOf(".")) : "";
-  const load = Object.hasOwn(families, family) ? families[family] : undefined;
+/** Of a family that is loaded. */
+function findOperation(name: unknown, loaded: ReadonlyMap<string, Operations>): Operation | undefined {
+  const operations = loaded.get(familyOf(name));
+  return operations && Object.hasOwn(operations, name as string) ? operations[name as string] : undefined;
+}
+
+async function loadOperation(
+  name: unknown,
+  loaders: Families,
+  loaded: Map<string, Operations>,
+): Promise<Operation> {
+  const family = familyOf(name);
+  const load = Object.hasOwn(loaders, family) ? loaders[family] : undefined;
   const operations = await load?.();
-  if (!operations || !Object.hasOwn(operations, name as string)) {
-    throw new CallError("ENOSYS", "ENOSYS: this version of xdev has no such operation");
-  }
-  return operations[name as string] as Operation;
+  if (operations) loaded.set(family, operations);
+  const found = findOperation(name, loaded);
+  if (!found) throw new CallError("ENOSYS", "ENOSYS: this version of xdev has no such operation");
+  return found;
+}
+
+function familyOf(name: unknown): string {
+  return typeof name === "string" ? name.slice(0, name.indexOf(".")) : "";
 }
 
 function parseParams(name: string, operation: Operation, text: unknown): unknown {

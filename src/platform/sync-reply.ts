@@ -13,6 +13,8 @@ const PIECE_BYTES = 64 * 1024;
  */
 const HEADER_BYTES = 28;
 
+const encoder = new TextEncoder();
+
 export class SyncReply {
   readonly shared = new SharedArrayBuffer(HEADER_BYTES + PIECE_BYTES);
   readonly #header = new Int32Array(this.shared, 0, HEADER_BYTES / 4);
@@ -22,7 +24,7 @@ export class SyncReply {
   /** Gives the answer to the worker that waits for one. */
   answer(reply: CallReturn): void {
     const isError = reply.error !== undefined;
-    const text = new TextEncoder().encode(isError ? reply.error : reply.text);
+    const text = encoder.encode(isError ? reply.error : reply.text);
     const bytes = isError ? undefined : reply.bytes;
     this.#header[1] = text.length;
     this.#header[2] = bytes ? bytes.length : -1;
