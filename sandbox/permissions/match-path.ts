@@ -7,6 +7,8 @@
  * - out of the folder that the user works in, out of `$TMP` or out of `$DATA`, where repositories, other users and the
  *   extension itself put links;
  * - through a place that the extension may write to by another of its permissions;
+ * - out of what another pattern around it means: an extension that has `~/proj` is not asked about `~/proj/x`, since that is a part of
+ *   it, and must not get by that what a link there leads to;
  * - and, if it is an absolute path, through any folder in which this user can make links. What is granted by an absolute path was
  *   canonical when it was granted; if it leads elsewhere now, something else was put in its place. `$HOME/…` is the way to name a
  *   link of one's own.
@@ -15,6 +17,7 @@ import { access, constants, lstat, realpath } from "node:fs/promises";
 import { join, parse, sep } from "node:path";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
 import type { Folders } from "../broker/broker.ts";
+import { coversValue } from "./values.ts";
 
 /** A path and all below it, canonical; `*` for all paths. */
 export type Root = string;
@@ -58,6 +61,7 @@ export async function resolveRoots(
         .map((one) => (one === "*" ? one : expandPath(one, folders)));
       if (target === written) return target;
       if (!isOfTheUser(written, target, others, folders)) return undefined;
+      if (await leadsOutOf(patterns, pattern, target, folders)) return undefined;
       return pattern.startsWith("$") || (await isOfTheSystem(written)) ? target : undefined;
     }),
   );
@@ -74,6 +78,20 @@ export async function resolveDenied(patterns: readonly string[], folders: Folder
     }),
   );
   return found.flat();
+}
+
+/** Whether a pattern leads out of another one that contains it as it is written. */
+async function leadsOutOf(
+  patterns: readonly string[],
+  pattern: string,
+  target: string,
+  folders: Folders,
+): Promise<boolean> {
+  const around = patterns.filter(
+    (one) => one !== pattern && one !== "*" && coversValue("read", one, pattern),
+  );
+  const roots = around.map((one) => canonicalPath(expandPath(one, folders)).catch(() => undefined));
+  return (await Promise.all(roots)).some((root) => root !== undefined && !isInside(target, root));
 }
 
 /** Whether only the user can have put the link there by which `written` leads to `target`. */

@@ -115,6 +115,20 @@ describe("a path", () => {
     assert.ok(!(await covers({ read: ["$HOME/out/build"], write: ["*"] })), "may be the extension's");
   });
 
+  test("means nothing behind a link out of another that contains it, since nobody is asked about it then", async () => {
+    using folder = new Folder();
+    const folders = foldersIn(folder);
+    const secret = folder.file("home/.ssh/id", "");
+    const inside = folder.file("home/proj/real/x", "");
+    mkdirSync(folders.cwd, { recursive: true });
+    symlinkSync("../.ssh", join(folders.home, "proj/docs"));
+    symlinkSync("real", join(folders.home, "proj/alias"));
+    const some = await matcher({ read: ["$HOME/proj", "$HOME/proj/docs", "$HOME/proj/alias"] }, folders);
+    assert.ok(!some.covers({ kind: "read", path: secret }));
+    assert.ok(some.covers({ kind: "read", path: inside }));
+    assert.ok((await matcher({ read: ["$HOME/proj/docs"] }, folders)).covers({ kind: "read", path: secret }));
+  });
+
   test("that is absolute means nothing when a link has taken its place since it was granted", async () => {
     using folder = new Folder();
     const folders = foldersIn(folder);
