@@ -17,6 +17,9 @@ const POLICY = `export default (pi) => { pi.on("tool_call", (event) => {
   if (event.input.command === "no") return { block: true, reason: "no" };
 }); }`;
 
+const FLOOD_OF_CALLS = `const fs = await import("node:fs");
+  for (;;) { fs.promises.readFile("/etc/hostname").catch(() => {}); try { fs.readFileSync("/etc/hostname"); } catch {} }`;
+
 function decide(loaded: Loaded, command = "ls") {
   return decideToolCall(
     loaded.manager.interceptors(),
@@ -71,6 +74,40 @@ describe("extensions in an extension host", () => {
     await until("the end of its worker", () => extensionHosts().length <= 1);
     assert.deepEqual(states(loaded), ["a ready", "b dead"]);
   });
+
+  const misdeeds: [string, string, RegExp][] = [
+    ["floods it with messages", 'for (;;) console.log("x");', /^sent more than 1000 frames/],
+    [
+      "fills its memory",
+      "const all = []; for (;;) all.push(new Array(1000).fill(1));",
+      /^used more than 64 MB/,
+    ],
+    ["waits in a call and floods it with others", FLOOD_OF_CALLS, /^did not answer|^used more than/],
+  ];
+  for (const [what, body, reason] of misdeeds) {
+    test(`one that ${what} is ended alone: the others in the host answer meanwhile`, async () => {
+      using folder = new Folder();
+      const bad = folder.file(
+        "bad.ts",
+        `export default (pi) => { pi.on("tool_call", async () => {\n${body}\n}); };`,
+      );
+      const good = folder.file("good.ts", POLICY);
+      await using loaded = await loadExtensions([bad, good], { isolation: "host", eventTimeoutMs: 3000 });
+      const payload = { tool: "bash", arguments: { command: "no" }, callId: "c" };
+      const [first, second] = loaded.manager.extensions as [Extension, Extension];
+      const asked = first.request("tool_call", payload, { timeoutMs: 3000 }).catch((error: unknown) => error);
+      let answers = 0;
+      while (first.state === "ready") {
+        const reply = await second.request("tool_call", payload, { timeoutMs: 3000 });
+        assert.equal(reply.allow, false);
+        answers++;
+      }
+      await asked;
+      assert.match(first.reason!, reason);
+      assert.ok(answers > 0);
+      assert.deepEqual(states(loaded), ["bad dead", "good ready"]);
+    });
+  }
 
   if (process.platform !== "linux") return;
 
