@@ -11,8 +11,8 @@
  * of an open (`O_NOFOLLOW_ANY`). What names things without opening them (rename, unlink, mkdir, …) has a gap there between the
  * check and the act; sandbox/README.md says so.
  */
-import { type BigIntStats, constants } from "node:fs";
-import { lstat, readlink, realpath } from "node:fs/promises";
+import { type BigIntStats, closeSync, constants, readlinkSync } from "node:fs";
+import { lstat, realpath } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { closeFd, openFd, statFd } from "./fs-raw.ts";
 
@@ -56,9 +56,11 @@ const createFlags = (flags: number): number => openFlags(flags) | O_CREAT | O_EX
 async function holdByDescriptor(path: string): Promise<Held> {
   const fd = await openFd(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
   const act = `/proc/self/fd/${fd}`;
+  // The kernel answers these two from its memory, whatever file system the place is on: that is no wait.
+  const release = (): void => closeSync(fd);
   try {
-    const [name, info] = await Promise.all([readlink(act), statFd(fd)]);
-    if (name !== path || info.nlink === 0n) throw new Moved();
+    const info = await statFd(fd);
+    if (readlinkSync(act) !== path || info.nlink === 0n) throw new Moved();
     return {
       path,
       info,
@@ -66,10 +68,10 @@ async function holdByDescriptor(path: string): Promise<Held> {
       at: (child) => `${act}/${plainName(child)}`,
       open: (flags) => openFd(act, openFlags(flags)),
       create: (child, flags, mode) => openFd(`${act}/${plainName(child)}`, createFlags(flags), mode),
-      [Symbol.asyncDispose]: () => closeFd(fd),
+      [Symbol.asyncDispose]: async () => release(),
     };
   } catch (error) {
-    await closeFd(fd);
+    release();
     throw error;
   }
 }
