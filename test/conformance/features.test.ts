@@ -87,7 +87,7 @@ const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, u
     "model.complete",
     { prompt: "x" },
     undefined,
-    { error: "model.complete needs the permission model, which this version of xdev cannot grant" },
+    { error: "model.complete is for modules: a process extension has no permissions yet" },
   ],
 ];
 
