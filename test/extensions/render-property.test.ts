@@ -116,7 +116,7 @@ describe("for any JSON, any renderer and any width", () => {
         const dense = (parts: string[]) => parts.join("").replace(/\s/g, "");
         if (columns > 8) assert.equal(dense(lines), dense(wrap(line, 100_000, 1000)));
       }),
-      { numRuns: 1500 },
+      { numRuns: 1500, examples: [["\u200d\r\u{1f3fb}日", 1]] },
     );
   });
 });

@@ -120,6 +120,11 @@ function* wrapParagraph(text: string, columns: number): Generator<string> {
 function* clusters(text: string): Generator<string> {
   if (ASCII.test(text)) return yield* text;
   for (const { segment } of getGraphemeSegmenter().segment(text)) {
-    yield segment.length > MAX_CLUSTER ? "\ufffd" : segment;
+    if (segment.length > MAX_CLUSTER) yield "\ufffd";
+    else if (segment.length > 1 && segment.startsWith(" ")) {
+      // A space with a mark on it: lines are broken at spaces, and what is left of it is then measured by itself.
+      yield " ";
+      yield segment.slice(1);
+    } else yield segment;
   }
 }
