@@ -29,9 +29,14 @@ export function placeTable(bundle: string, map: string): PlaceTable {
 
 const PLACE = new RegExp(`${BUNDLE_URL}:(\\d{1,9})(?::\\d{1,9})?`, "g");
 
-/** `text` with the author's `file:line` wherever it names a place in the bundle; what is nobody's line goes. */
+/** A name of a file is much longer than a place: a text that is full of places would grow by a thousand times. */
+const MAX_PLACES = 20;
+
+/** `text` with the author's `file:line` in the place of the first that are in the bundle; what is nobody's line stays. */
 export function placesIn(text: string, { files, lines }: PlaceTable): string {
+  let found = 0;
   return text.replace(PLACE, (all, number: string) => {
+    if (++found > MAX_PLACES) return all;
     const at = Number(number) * 2 - 2;
     const file = files[(lines[at] ?? 0) - 1];
     return file === undefined ? all : `${file}:${lines[at + 1]}`;

@@ -34,6 +34,9 @@ export interface BootMessage {
   about: About;
 }
 
+/** The longest bytes of one system call, either way. Files and bodies are moved in pieces of less. */
+export const MAX_CALL_BYTES = 4 * 1024 * 1024;
+
 /** A system call's end: JSON text and bytes. `error` is JSON text `{code, message, details}`. */
 export type CallReturn =
   | { text: string; bytes?: Uint8Array | undefined; error?: undefined }

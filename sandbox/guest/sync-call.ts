@@ -2,11 +2,12 @@
  * The worker's end of a system call that waits (the other end is src/platform/sync-reply.ts). Everything used here is captured
  * before any guest runs; the shared memory never leaves this module.
  */
-import type { CallReturn } from "./protocol.ts";
+import { type CallReturn, MAX_CALL_BYTES } from "./protocol.ts";
 
 const { wait, store, load } = Atomics;
 const Int32 = Int32Array;
 const Bytes = Uint8Array;
+const TooMany = RangeError;
 const { apply } = Reflect;
 const decode = TextDecoder.prototype.decode;
 const decoder = new TextDecoder();
@@ -16,11 +17,16 @@ const lengthOf = Object.getOwnPropertyDescriptor(typedArray, "length")?.get as (
 
 const HEADER_BYTES = 28;
 
-/** A copy of bytes that the guest gave. Throws a TypeError for anything but a typed array of bytes. */
+/**
+ * A copy of bytes that the guest gave. Throws a TypeError for anything but a typed array of bytes, and a RangeError for more than
+ * a call may carry: the host would have to take them before it could refuse them.
+ */
 export function copyBytes(bytes: unknown): Uint8Array | undefined {
   if (bytes === undefined) return undefined;
   // Both throw for what only looks like one, and a proxy of one.
-  const copy = new Bytes(apply(lengthOf, bytes, []));
+  const length = apply(lengthOf, bytes, []);
+  if (length > MAX_CALL_BYTES) throw new TooMany(`a call may carry at most ${MAX_CALL_BYTES} bytes`);
+  const copy = new Bytes(length);
   apply(set, copy, [bytes]);
   return copy;
 }

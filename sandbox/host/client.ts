@@ -193,7 +193,7 @@ export class HostClient {
     // Whoever gets it checks the lengths: what is too long for a guest in a worker is too long for this one.
     if (kind === KIND.call) {
       const [operation, text, bytes] = parts as [Uint8Array, Uint8Array, Uint8Array?];
-      const copy = bytes && Uint8Array.from(bytes);
+      const copy = bytes && new Uint8Array(bytes);
       return guest.onMessage(["call", number, partText(operation), partText(text), copy]);
     }
     const name = kind === KIND.frame ? "frame" : kind === KIND.fatal ? "fatal" : "log";

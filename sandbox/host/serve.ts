@@ -73,7 +73,7 @@ export function serve(io: HostIo): (chunk: Uint8Array) => void {
     if (kind === KIND.start) return void guests.set(extension, start(extension, number * 1024));
     if (kind === KIND.end) return void end(extension);
     const text = partText(parts[0]!);
-    const bytes = parts[1] && Uint8Array.from(parts[1]);
+    const bytes = parts[1] && new Uint8Array(parts[1]);
     void guests.get(extension)?.then((guest) => {
       if (!guest) return;
       if (kind === KIND.boot) guest.post(JSON.parse(text) as BootMessage);

@@ -4,6 +4,7 @@
  */
 import { mkdir } from "node:fs/promises";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
+import { MAX_CALL_BYTES } from "../../sandbox/guest/protocol.ts";
 import type { User } from "../../sandbox/permissions/asker.ts";
 import type { RunFlags } from "../../sandbox/permissions/flags.ts";
 import { errorText } from "../base/errors.ts";
@@ -24,9 +25,6 @@ export interface SessionAuthorityOptions {
   /** Tells the user something once. */
   notice(text: string): void;
 }
-
-/** The longest bytes of one system call. Files and bodies are moved in pieces of less. */
-const MAX_CALL_BYTES = 4 * 1024 * 1024;
 
 /** Modules through which an extension reaches its storage folder. */
 const FILES: ReadonlySet<string> = new Set(["fs", "fs/promises"]);

@@ -151,8 +151,9 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     return placed(line, (said) => handlers?.onMessage({ ...(value as object), text: said }));
   };
 
-  /** Gives `use` a text for people, with the author's file in the place of the bundle. */
-  const placed = (text: string, use: (text: string) => void): void | Promise<void> => {
+  /** Gives `use` the beginning of a text for people, with the author's file in the place of the bundle. */
+  const placed = (whole: string, use: (text: string) => void): void | Promise<void> => {
+    const text = whole.slice(0, TOLD_CHARS);
     if (!authorPlaces || !text.includes(`${BUNDLE_URL}:`)) return use(text);
     return authorPlaces(text)
       .catch(() => text)
@@ -197,6 +198,9 @@ function loadFailure(error: unknown): string {
 
 /** A frame that is worth looking at before it is parsed: parsing a shorter one takes a few ms at most. */
 const LONG_CHARS = 128 * 1024;
+
+/** As much of a line or a reason as is looked at: more than is shown of it. */
+const TOLD_CHARS = 8000;
 
 type CallMessage = Extract<GuestMessage, readonly ["call", ...unknown[]]>;
 

@@ -70,6 +70,29 @@ const CASES: [string, string, RegExp, Partial<ExtensionHostSettings>?][] = [
   ["a promise that never settles", "await new Promise(() => {});", TOO_LATE],
   ["deep recursion", "const down = () => down() + 1; for (;;) { try { down(); } catch {} }", TOO_LATE],
   [
+    "a log line that is full of places in its code",
+    `const long = "xdev-bundle:5 ".repeat(100_000);
+     globalThis.String = () => ({ slice: () => long });
+     for (;;) { pi.logger.info("x"); await null; }`,
+    /^sent more than 8388608 bytes in a second \(extensionHost\.maxFrameBytes\)$/,
+  ],
+  [
+    "a system call with forty megabytes",
+    `const fs = await import("node:fs");
+     const long = new Uint8Array(40e6);
+     long.subarray = () => long;
+     globalThis.Uint8Array = function () { return long; };
+     for (;;) try { fs.writeSync(3, new DataView(new ArrayBuffer(1))); } catch {}`,
+    /^(did not answer|used more)/,
+  ],
+  [
+    "a flood of system calls with bytes",
+    `const fs = await import("node:fs");
+     const bytes = new Uint8Array(500_000);
+     for (;;) try { fs.writeSync(3, bytes); } catch {}`,
+    /^(did not answer|used more)/,
+  ],
+  [
     "a string of 1 GB",
     `const text = "x".repeat(2 ** ${isDeno ? 29 : 30} - 30);
      let sum = 0;

@@ -51,6 +51,12 @@ describe("an error of an extension", () => {
 });
 
 describe("places of a stack trace", () => {
+  test("are replaced a few times in one text, which does not grow by all that it names", () => {
+    const table = { files: ["/a/long/path.ts"], lines: new Uint32Array([1, 7]) };
+    const text = placesIn("xdev-bundle:1 ".repeat(1000), table);
+    assert.match(text, /^(\/a\/long\/path\.ts:7 ){20}(xdev-bundle:1 ){980}$/);
+  });
+
   test("are the bundle's only, and few", () => {
     const stack = `\n  at f (xdev-bundle:12:5)\n  at /home/user/secret.ts:1:1\n  at xdev-bundle:3:1\n${"  at g (xdev-bundle:1:1)\n".repeat(100)}`;
     assert.deepEqual(bundleFrames(stack), [
