@@ -19,23 +19,10 @@
  */
 import type { AgentEvent, AgentMessage, QueueMode, ThinkingLevel } from "@earendil-works/pi-agent-core";
 import type { Api, ImageContent, Model, TextContent, Usage } from "@earendil-works/pi-ai";
+import type { SessionEntry, TreeNode } from "../session/types.ts";
 
 export type { AgentMessage, QueueMode, ThinkingLevel } from "@earendil-works/pi-agent-core";
-
-/** An entry of a session (src/session); its members are those of the session format. */
-export interface EntryData {
-  type: string;
-  id: string;
-  parentId: string | null;
-  timestamp: string;
-}
-
-export interface TreeNode {
-  entry: EntryData;
-  children: TreeNode[];
-  label?: string;
-  labelTimestamp?: string;
-}
+export type { SessionEntry, TreeNode } from "../session/types.ts";
 
 export type InputSource = "interactive" | "rpc" | "extension";
 export type StreamingBehavior = "steer" | "followUp";
@@ -119,7 +106,7 @@ export type SessionEvent =
   | { type: "thinking_level_select"; level: ThinkingLevel; previousLevel: ThinkingLevel }
   | { type: "thinking_level_changed"; level: ThinkingLevel }
   | { type: "session_info_changed"; name: string | undefined }
-  | { type: "entry_appended"; entry: EntryData }
+  | { type: "entry_appended"; entry: SessionEntry }
   | {
       type: "session_start";
       reason: SessionStartReason;
@@ -134,10 +121,10 @@ export type SessionEvent =
       type: "session_tree";
       newLeafId: string | null;
       oldLeafId: string | null;
-      summaryEntry?: EntryData;
+      summaryEntry?: SessionEntry;
       fromExtension?: boolean;
     }
-  | { type: "session_compact"; compactionEntry: EntryData; fromExtension: boolean }
+  | { type: "session_compact"; compactionEntry: SessionEntry; fromExtension: boolean }
   | { type: "session_shutdown" }
   | { type: "ttsr_triggered"; rules: readonly unknown[] }
   | { type: "todo_reminder"; todos: readonly unknown[]; attempt: number; maxAttempts: number }
@@ -279,7 +266,7 @@ export interface AgentSession {
   readonly messages: readonly AgentMessage[];
   readonly systemPrompt: string;
   /** All entries in the order of their appending; with `since`, those after that one. Throws `unknown-entry`. */
-  entries(since?: string): { entries: readonly EntryData[]; leafId: string | null };
+  entries(since?: string): { entries: readonly SessionEntry[]; leafId: string | null };
   tree(): { tree: TreeNode[]; leafId: string | null };
   stats(): SessionStats;
   contextUsage(): ContextUsage | undefined;
@@ -325,7 +312,7 @@ export interface AgentSession {
   navigateTree(
     targetId: string,
     options?: NavigateOptions,
-  ): Promise<{ cancelled: boolean; editorText?: string; summaryEntry?: EntryData }>;
+  ): Promise<{ cancelled: boolean; editorText?: string; summaryEntry?: SessionEntry }>;
   setSessionName(name: string): void;
   setLabel(entryId: string, label: string | undefined): void;
   /** A `custom` entry of an extension, never sent to the model. Gives its id. */
