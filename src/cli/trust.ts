@@ -42,7 +42,7 @@ async function ask(cwd: string, dataDir: string, yes: boolean, interrupt: AbortS
   const authority: Authority = hasFolder ? await readAuthority(folder) : { files: [], problems: [] };
   if (!authority.files.some(({ kind }) => kind !== "other") && authority.problems.length === 0) {
     say(
-      `${shown(root)} has nothing to trust: no hooks, extensions, settings or programs in ${WORKSPACE_FOLDER}`,
+      `${shown(root)} has nothing to trust: no hooks, extensions, settings, skills, prompts, rules or programs in ${WORKSPACE_FOLDER}`,
     );
     return EXIT.done;
   }
@@ -66,7 +66,12 @@ async function ask(cwd: string, dataDir: string, yes: boolean, interrupt: AbortS
       complain("not trusted: there is no terminal to ask on\n  to trust all of this: xdev trust --yes");
       return EXIT.usage;
     }
-    if (!(await confirm(`Trust ${summary(authority)}? They run with your rights. [y/N] `, interrupt))) {
+    if (
+      !(await confirm(
+        `Trust ${summary(authority)}? They run with your rights, or tell the model what to do. [y/N] `,
+        interrupt,
+      ))
+    ) {
       complain("not trusted");
       return EXIT.failed;
     }

@@ -105,6 +105,9 @@ const NOUNS: Record<AuthorityKind, string> = {
   extension: "extension file",
   settings: "settings file",
   models: "models file",
+  skill: "skill file",
+  prompt: "prompt template",
+  rule: "stream rule file",
   program: "program",
   other: "other file",
 };

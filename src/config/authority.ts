@@ -1,6 +1,7 @@
 /**
- * What in a workspace's `.xdev` carries authority, that is, would run or change what runs: hooks, extensions, settings, models,
- * everything executable, and whatever else is there for those to use. Each file is read once; its digest and, where it is used from memory, its text are of the
+ * What in a workspace's `.xdev` carries authority, that is, would run, change what runs or tell the model what to do: hooks,
+ * extensions, settings, models, skills, prompt templates, stream rules, everything executable, and whatever else is there for
+ * those to use. Each file is read once; its digest and, where it is used from memory, its text are of the
  * same bytes. Nothing here is run or believed; the folder may be a stranger's.
  */
 import { createHash } from "node:crypto";
@@ -10,7 +11,16 @@ import { join } from "node:path";
 import { errorText } from "../base/errors.ts";
 import { isInside } from "../base/files.ts";
 
-export type AuthorityKind = "hook" | "extension" | "settings" | "models" | "program" | "other";
+export type AuthorityKind =
+  | "hook"
+  | "extension"
+  | "settings"
+  | "models"
+  | "skill"
+  | "prompt"
+  | "rule"
+  | "program"
+  | "other";
 
 export interface AuthorityFile {
   /** Relative to `.xdev`, with `/`. */
@@ -19,7 +29,7 @@ export interface AuthorityFile {
   /** SHA-256 of the content in hexadecimal; `+x` behind it if it is executable, since that is authority, too. */
   digest: string;
   executable: boolean;
-  /** The content of hooks and settings; undefined for the others and for what is longer than 1 MB. */
+  /** The content of hooks, settings, `SKILL.md`, prompts and rules; undefined for the others and for what is longer than 1 MB. */
   text?: string;
 }
 
@@ -116,7 +126,7 @@ class Reader {
       const executable = (info.mode & 0o111) !== 0;
       // Whatever else lies there may be read or imported by what has authority.
       const actual = kind ?? (executable ? "program" : "other");
-      const keeps = (actual === "hook" || actual === "settings") && info.size <= MAX_TEXT;
+      const keeps = isUsedFromMemory(actual, path) && info.size <= MAX_TEXT;
       const { digest, text } = await this.#read(file, keeps);
       this.files.push({
         path,
@@ -159,5 +169,14 @@ function kindOf(path: string): AuthorityKind | undefined {
   if (place === "extensions" || place.startsWith("extensions/")) return "extension";
   if (/^config\.(?:ya?ml|json)$/.test(place)) return "settings";
   if (/^models\.(?:ya?ml|json)$/.test(place)) return "models";
+  if (place === "skills" || place.startsWith("skills/")) return "skill";
+  if (place === "prompts" || place.startsWith("prompts/")) return "prompt";
+  if (place === "rules" || place.startsWith("rules/")) return "rule";
   return undefined;
+}
+
+function isUsedFromMemory(kind: AuthorityKind, path: string): boolean {
+  if (kind === "skill") return path.endsWith("/SKILL.md");
+  if (kind === "prompt" || kind === "rule") return path.endsWith(".md");
+  return kind === "hook" || kind === "settings";
 }

@@ -27,13 +27,17 @@ function repository(folder: Folder): string {
   folder.file("repo/.xdev/extensions/a/index.ts", "");
   folder.file("repo/.xdev/config.yml", "hooks: {}\n");
   folder.file("repo/.xdev/models.yml", "");
+  folder.file("repo/.xdev/skills/pdf/SKILL.md", "a skill");
+  folder.program("repo/.xdev/skills/pdf/scripts/extract.sh", "#!/bin/sh\n");
+  folder.file("repo/.xdev/prompts/review.md", "a prompt");
+  folder.file("repo/.xdev/rules/no-any.md", "a rule");
   folder.program("repo/.xdev/bin/tool", "#!/bin/sh\n");
   folder.file("repo/.xdev/notes.md", "no authority");
   return join(folder.path, "repo/.xdev");
 }
 
 describe("what carries authority", () => {
-  test("is hooks, extensions, settings, models, everything executable and what they may use, with a digest each", async () => {
+  test("is hooks, extensions, settings, models, skills, prompts, rules, everything executable and what they may use, with a digest each", async () => {
     using folder = new Folder();
     const { files, problems } = await readAuthority(repository(folder));
     assert.deepEqual(problems, []);
@@ -48,10 +52,20 @@ describe("what carries authority", () => {
         ["hooks/turn_end.sh", "hook"],
         ["models.yml", "models"],
         ["notes.md", "other"],
+        ["prompts/review.md", "prompt"],
+        ["rules/no-any.md", "rule"],
+        ["skills/pdf/SKILL.md", "skill"],
+        ["skills/pdf/scripts/extract.sh", "skill"],
       ],
     );
     for (const { digest } of files) assert.match(digest, /^[0-9a-f]{64}(?:\+x)?$/);
-    assert.equal(files.find(({ path }) => path === "hooks/deny.yml")?.text, "event: tool_call\ncommand: x\n");
+    const textOf = (path: string) => files.find((file) => file.path === path)?.text;
+    assert.equal(textOf("hooks/deny.yml"), "event: tool_call\ncommand: x\n");
+    assert.deepEqual(["skills/pdf/SKILL.md", "prompts/review.md", "rules/no-any.md"].map(textOf), [
+      "a skill",
+      "a prompt",
+      "a rule",
+    ]);
   });
 
   test("is the same under names that some file systems don't tell apart", async () => {
