@@ -1,13 +1,14 @@
 /** Folders: listing, making and removing, whole trees included. A tree is walked one held folder at a time, and no link in it is followed. */
 import { randomBytes } from "node:crypto";
 import type { Dirent } from "node:fs";
-import { lstat, mkdir, readdir, rmdir, unlink } from "node:fs/promises";
+import { lstat, mkdir, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
 import { systemCode } from "../../src/base/errors.ts";
 import { type CallContext, CallError, type Operations, operation } from "./broker.ts";
 import { type Asked, fsError } from "./fs-errors.ts";
 import { holdFolder, Moved } from "./fs-hold.ts";
+import { entriesIn } from "./fs-listing.ts";
 import { holdName } from "./fs-names.ts";
 import { checkMode } from "./fs-open.ts";
 import { type EntryType, entryType, modeParam, pathParam } from "./fs-params.ts";
@@ -131,7 +132,7 @@ async function entriesOf(
   try {
     await using held = place ? await holdPlace(place, asked) : await holdFolder(path);
     if (!held.info.isDirectory()) throw held.info.isSymbolicLink() ? new Moved() : fsError("ENOTDIR", asked);
-    return await readdir(held.act, { withFileTypes: true });
+    return await entriesIn(held.act, context);
   } catch (error) {
     if (!place && (error instanceof Moved || /^(ENOENT|ENOTDIR|EACCES)$/.test(systemCode(error) ?? "")))
       return [];
@@ -210,7 +211,7 @@ async function removeTree(context: CallContext, asked: Asked, path: string): Pro
   const folders: string[] = [];
   {
     await using held = await holdFolder(path);
-    for (const entry of await readdir(held.act, { withFileTypes: true })) {
+    for (const entry of await entriesIn(held.act, context)) {
       const below = join(path, entry.name);
       await demandBelow(context, asked, "write", below);
       if (entry.isDirectory()) folders.push(below);

@@ -3,8 +3,8 @@
  * the kernel has none, and the agent stands still meanwhile; so here each folder gets a watcher of its own, one after the other.
  * Where the kernel watches trees, it does.
  */
-import { type FSWatcher, watch } from "node:fs";
-import { lstat, readdir } from "node:fs/promises";
+import { type Dirent, type FSWatcher, watch } from "node:fs";
+import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 
 const WATCHES_TREES = process.platform === "darwin" || process.platform === "win32";
@@ -17,6 +17,8 @@ export type EventType = "rename" | "change";
 export interface TreeOptions {
   path: string;
   recursive: boolean;
+  /** What is in a folder. */
+  entriesIn(path: string): Promise<Dirent[]>;
   /** Whether a folder below may be watched, too. */
   mayWatch(path: string): boolean;
   /** `name` is relative to `path`, null if it is not known. */
@@ -103,7 +105,7 @@ export class TreeWatch {
   /** `isNew`: what is in the folder came before it was watched, and is told now. */
   async #descend(below: string, isNew: boolean): Promise<void> {
     const path = join(this.#options.path, below);
-    const entries = await readdir(path, { withFileTypes: true }).catch(() => []);
+    const entries = await this.#options.entriesIn(path).catch(() => []);
     for (const entry of entries) {
       if (this.#isClosed) return;
       const place = join(below, entry.name);

@@ -8,6 +8,7 @@ import { canonicalPath } from "../../src/base/files.ts";
 import { type CallContext, type Operations, operation } from "./broker.ts";
 import { toCallError } from "./fs-errors.ts";
 import { Moved, sameFile } from "./fs-hold.ts";
+import { entriesIn } from "./fs-listing.ts";
 import { idParam, pathParam } from "./fs-params.ts";
 import { attempt, checkOpenable, holdPlace, locate, type Place } from "./fs-place.ts";
 import { type EventType, TreeWatch } from "./fs-watch-tree.ts";
@@ -74,6 +75,7 @@ class Watching {
     this.#tree = new TreeWatch({
       path: place.path,
       recursive,
+      entriesIn: (folder) => entriesIn(folder, context),
       mayWatch: (path) => context.rights.has({ kind: "read", path }),
       onEvent: (type, name) => {
         if (this.#events.length + this.#underWay >= MAX_EVENTS) return;

@@ -65,6 +65,9 @@ const MAX_VALUES = 20_000;
 /** Longer parameters are looked at one after the other, each in a turn of the event loop of its own. */
 const LONG_TEXT = 8 * 1024;
 
+/** With more calls under way than this, each begins in a turn of its own: what all of them take together would hold up the agent. */
+const MANY_CALLS = 32;
+
 /** How many calls of full length may be under way: what a program does not read, for one, waits in memory. */
 const CALLS_OF_BYTES = 4;
 
@@ -94,7 +97,7 @@ export function createBroker(options: BrokerOptions): Broker {
   const perform = async (name: string, text: string, bytes: Uint8Array | undefined): Promise<CallReturn> => {
     try {
       const operation = findOperation(name, families) ?? (await loadOperation(name, loaders, families));
-      if (text.length > LONG_TEXT) await turn();
+      if (text.length > LONG_TEXT || underWay.size > MANY_CALLS) await turn();
       const params = parseParams(name, operation, text);
       checkBytes(bytes, limits.maxCallBytes);
       end.signal.throwIfAborted();

@@ -172,6 +172,25 @@ test("calls that are under way carry a bounded number of bytes together", async 
   await send();
 });
 
+test("of many calls at once a few begin in a turn of the event loop, and the others in turns of their own", async () => {
+  let begun = 0;
+  const inTurns: number[] = [];
+  const count = operation({ params: v.object({}), run: () => ({ value: begun++ }) });
+  await using made = make({
+    families: { try: async () => ({ "try.count": count }) },
+    limits: { pendingCalls: 256, openFiles: 1, maxCallBytes: 1000 },
+  });
+  await made.call("try.count", {});
+  const calls = Promise.all(Array.from({ length: 200 }, () => made.call("try.count", {})));
+  for (let before = begun; begun < 201; before = begun) {
+    await new Promise((resolve) => setImmediate(resolve));
+    inTurns.push(begun - before);
+  }
+  await calls;
+  assert.ok(Math.max(...inTurns) <= 40, String(inTurns));
+  assert.ok(inTurns.length > 100, String(inTurns.length));
+});
+
 test("many long calls at once leave the event loop to others", async () => {
   await using made = make();
   const text = `{"text":"","more":[${"[],".repeat(40_000)}[]]}`;

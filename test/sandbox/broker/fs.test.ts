@@ -7,6 +7,27 @@ import { bytesOf, Extension, NEW_FILE, textOf } from "./fs-support.ts";
 
 const READ = { read: true };
 
+test("of large folders that are listed at the same time each has a turn of the event loop", async () => {
+  await using extension = new Extension();
+  for (let index = 0; index < 1100; index++) fs.writeFileSync(join(extension.work, `f${index}`), "");
+  let turns = 0;
+  let isOver = false;
+  const count = (): void => {
+    turns++;
+    if (!isOver) setImmediate(count);
+  };
+  count();
+  const ends: number[] = [];
+  const list = async (): Promise<void> => {
+    const { value } = await extension.call("readdir", { path: ".", recursive: false, syscall: "scandir" });
+    assert.equal(value.length, 1100);
+    ends.push(turns);
+  };
+  await Promise.all(Array.from({ length: 12 }, list));
+  isOver = true;
+  assert.equal(new Set(ends).size, 12, String(ends));
+});
+
 describe("file operations", () => {
   test("write, append, read, copy and truncate files", async () => {
     await using extension = new Extension();
