@@ -12,16 +12,17 @@ export function extensionName(path: string): string {
 
 /**
  * Of two extensions that would have one name, the later gets `_2`, `_3`, …; then `duplicate` is set. A name goes first to who is called so
- * by the user: the author of a package with several modules (`isPart`) chooses their names, and a name stands for what the user
- * allowed.
+ * by the user: the author of a package with several modules (`isPart`) chooses their names, and so does a repository; and a name
+ * stands for what the user allowed.
  */
 export function assignNames(
-  wanted: readonly { name: string; isPart?: boolean }[],
+  wanted: readonly { name: string; isPart?: boolean; origin?: string }[],
 ): { name: string; duplicate: boolean }[] {
   const owners = new Map<string, number>();
-  for (const parts of [false, true]) {
-    wanted.forEach(({ name, isPart = false }, index) => {
-      if (isPart === parts && !owners.has(name)) owners.set(name, index);
+  for (const byOthers of [false, true]) {
+    wanted.forEach(({ name, isPart, origin }, index) => {
+      const isByOthers = isPart === true || origin === "project";
+      if (isByOthers === byOthers && !owners.has(name)) owners.set(name, index);
     });
   }
   const taken = new Set(owners.keys());

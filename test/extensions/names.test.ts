@@ -26,6 +26,11 @@ describe("names (wire-notes.md)", () => {
       { name: "p_3", duplicate: true },
       { name: "p_2", duplicate: false },
     ]);
+    const brought = assignNames([{ name: "policy", origin: "project" }, { name: "policy" }]);
+    assert.deepEqual(
+      brought.map(({ name }) => name),
+      ["policy_2", "policy"],
+    );
   });
 
   test("a process extension's tool is namespaced", () => {
