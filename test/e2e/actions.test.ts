@@ -157,7 +157,7 @@ describe("the prompts /ext and /ext restart", () => {
     const bad = folder.program("bad.sh", "#!/bin/sh\nexit 3\n");
     const base = ["--data-dir", `${folder.path}/data`, "-e", good, "-e", bad];
     const { stdout } = await xdev(["-p", "/ext", ...base]);
-    assert.match(stdout, /^name +kind +state +for +calls +denials +p50 +p99 +last error$/m);
+    assert.match(stdout, /^name +level +state +for +calls +denials +p50 +p99 +last error$/m);
     assert.match(stdout, /^good +process +ready/m);
     assert.match(stdout, /^bad +process +failed .*exited with status 3$/m);
     assert.equal((await xdev(["-p", "/ext restart good", ...base])).stdout, "extension good is ready\n");

@@ -167,6 +167,7 @@ export default (pi) => pi.registerTool({ name: "${name}", parameters: Type.Objec
       name: "quick-start",
       path,
       kind: "worker",
+      level: "worker",
       state: "ready",
       tools: ["hello_extension"],
       commands: ["hello-ext"],

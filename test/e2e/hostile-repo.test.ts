@@ -198,14 +198,20 @@ describe("the executable alone", () => {
       mkdirSync(join(folder.path, "bin"));
       mkdirSync(join(folder.path, "home"));
       copyFileSync(XDEV, program);
-      for (const name of ["deny-rm.py", "quick-start.ts", "demo.yml"]) {
+      for (const name of ["deny-rm.py", "quick-start.ts", "curious.ts", "demo.yml"]) {
         copyFileSync(join(EXAMPLES, name), join(folder.path, name));
       }
       chmodSync(folder.path, 0o755);
       if (uid !== undefined) chownSync(join(folder.path, "home"), uid, uid);
       const args = ["-p", "go", "--mode", "json", "--model", `replay:${folder.path}/demo.yml`];
       const outcome = await xdev(
-        [...args, "-e", join(folder.path, "deny-rm.py"), "-e", join(folder.path, "quick-start.ts")],
+        [
+          ...args,
+          ...["deny-rm.py", "quick-start.ts", "curious.ts"].flatMap((name) => [
+            "-e",
+            join(folder.path, name),
+          ]),
+        ],
         {
           program,
           cwd: join(folder.path, "home"),

@@ -338,9 +338,9 @@ describe("extensions in a run", () => {
       "--data-dir",
       folder.path,
     ];
-    const outcome = await xdev([...args, "-e", `${EXAMPLES}deny-rm.py`, "-e", `${EXAMPLES}quick-start.ts`], {
-      cwd: folder.path,
-    });
+    const names = ["deny-rm.py", "quick-start.ts", "curious.ts"];
+    const extensions = names.flatMap((name) => ["-e", `${EXAMPLES}${name}`]);
+    const outcome = await xdev([...args, ...extensions], { cwd: folder.path });
     assert.equal(outcome.status, 0);
     assert.deepEqual(toolResults(outcome).slice(0, 3), [
       ["bash", false, "hello from the shell"],
