@@ -9,6 +9,7 @@ import { formatMs } from "../base/time.ts";
 import type { Channel, ChannelEnd } from "./channel.ts";
 import {
   type ActionFrame,
+  type ApiEvent,
   type CallFrame,
   type Capabilities,
   type EventName,
@@ -153,7 +154,7 @@ export class Extension {
     return this.#features.has(feature);
   }
 
-  listensTo(event: EventName): boolean {
+  listensTo(event: EventName | ApiEvent): boolean {
     return this.capabilities?.events.includes(event) === true;
   }
 
@@ -194,7 +195,7 @@ export class Extension {
    * One round trip. Resolves with the answer, whatever it says; rejects when there is none: with code `extension-dead`
    * (it was not running, died, or was too slow and is dead now) or `aborted`.
    */
-  request(event: EventName, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
+  request(event: EventName | ApiEvent, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
     if (this.state !== "ready") return Promise.reject(this.#failure(this.reason ?? "is not running"));
     return this.#requests.add(event, payload, options);
   }

@@ -117,7 +117,7 @@ export type ActionFrame = Extract<InboundFrame, { type: "action" }>;
 /** A frame from the host. */
 export type HostFrame =
   | { type: "hello"; protocol: number; xdevVersion: string; features: readonly string[] }
-  | { type: "event"; id: string; event: EventName; payload: unknown }
+  | { type: "event"; id: string; event: EventName | ApiEvent; payload: unknown }
   | { type: "cancel"; id: string }
   | { type: "return"; id: string | number; result?: unknown; error?: string };
 
@@ -132,8 +132,8 @@ export const EVENT_NAMES = [
 ] as const;
 export type EventName = (typeof EVENT_NAMES)[number];
 
-/** Events of the in-process API (extension-api.md): what a module may listen to, whether or not this version sends it. */
-export const API_EVENTS: readonly string[] = [
+/** Events of the in-process API (extension-api.md): what a module may listen to. A process gets none of those beyond v1. */
+export const API_EVENTS = [
   "session_start",
   "session_before_switch",
   "session_switch",
@@ -175,7 +175,8 @@ export const API_EVENTS: readonly string[] = [
   "user_bash",
   "user_python",
   "resources_discover",
-];
+] as const;
+export type ApiEvent = (typeof API_EVENTS)[number];
 
 /**
  * Checks one decoded message of an extension. Gives the frame, or `{ problem }`: a text for a person that says what is

@@ -5,7 +5,6 @@
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { openCache } from "../base/cache.ts";
-import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import { oneLine, stripControls } from "../base/text.ts";
 import { withTimeout } from "../base/time.ts";
@@ -18,6 +17,7 @@ import type { Interceptor } from "./chain.ts";
 import type { Channel } from "./channel.ts";
 import { connect } from "./connect.ts";
 import type { ExtensionSource } from "./discovery.ts";
+import { EventSender } from "./event-sender.ts";
 import {
   Extension,
   type ExtensionHandlers,
@@ -89,15 +89,14 @@ const CLOSE_GRACE_MS = 500;
 
 export class ExtensionManager {
   readonly extensions: readonly Extension[];
+  /** What the session tells extensions and asks them, tool calls aside. */
+  readonly events: EventSender;
   readonly #interceptors: readonly Interceptor[];
   readonly #host: ManagerHost;
   readonly #rightsOf: (extension: Extension) => Rights | undefined;
   /** The tools that each extension really has: from the announced name to the agent's. */
   readonly #registered = new Map<Extension, Map<string, string>>();
   readonly #noticed = new Set<string>();
-  /** The payload of the session's start, once there was one. */
-  #session: unknown;
-  readonly #notifications = new Set<Promise<unknown>>();
 
   private constructor(
     extensions: readonly Extension[],
@@ -106,6 +105,7 @@ export class ExtensionManager {
     rightsOf: (extension: Extension) => Rights | undefined,
   ) {
     this.extensions = extensions;
+    this.events = new EventSender(extensions);
     this.#rightsOf = rightsOf;
     this.#interceptors = [...extensions.map(extensionInterceptor), ...missing.map(missingInterceptor)];
     this.#host = host;
@@ -131,9 +131,7 @@ export class ExtensionManager {
         if (!manager) return;
         host.toolsChanged?.();
         // One that was started anew is told what it missed.
-        if (extension.state === "ready" && manager.#session !== undefined) {
-          manager.#send(extension, "session_start", manager.#session);
-        }
+        if (extension.state === "ready") manager.events.catchUp(extension);
       },
     };
     const names = assignNames(options.sources);
@@ -144,7 +142,7 @@ export class ExtensionManager {
     const extensions = options.sources.map((source, index) => {
       const { path, kind, origin } = source;
       const { name, duplicate } = names[index]!;
-      if (duplicate) host.notice(`two extensions have one name: ${path} is called ${name}`);
+      if (duplicate) host.notice(`two extensions have one name: ${oneLine(path)} is called ${name}`);
       const limits = limitsOf(options.settings, name);
       const level = kind === "process" ? kind : levelOf(limits.isolation, origin, endsLoops);
       const identity = { name, path, kind, level };
@@ -290,25 +288,12 @@ export class ExtensionManager {
 
   /** Tells everyone who listens, all at once. Returns at once: nobody's answer is waited for. */
   emit(event: EventName, payload: unknown): void {
-    if (event === "session_start") this.#session = payload;
-    for (const extension of this.#ready()) this.#send(extension, event, payload);
-  }
-
-  #send(extension: Extension, event: EventName, payload: unknown): void {
-    // A module's context (`ctx.cwd`, `ctx.model`) is made of what it is told here.
-    const isContext = event === "session_start" && extension.kind === "worker";
-    if (!extension.listensTo(event) && !isContext) return;
-    // Answers are ignored; a failure has already retired it.
-    const sent = extension
-      .request(event, payload, { timeoutMs: extension.limits.eventTimeoutMs })
-      .catch((error: unknown) => log.debug(errorText(error)))
-      .finally(() => this.#notifications.delete(sent));
-    this.#notifications.add(sent);
+    this.events.emit(event, payload);
   }
 
   /** Ends every extension; leaves no process and no worker. What was emitted may still be handled, within the limits. */
   async stop(): Promise<void> {
-    await Promise.all(this.#notifications);
+    await this.events.settled();
     await Promise.all(this.extensions.map((extension) => extension.stop(CLOSE_GRACE_MS)));
   }
 

@@ -1,6 +1,8 @@
 /** Turns the host's frames into calls of the extension's handlers and tools, and what they give into answers. */
 import { contextMaker } from "./context.ts";
-import type { Registry, SessionContext } from "./registry.ts";
+import type { Handler, Registry, SessionContext } from "./registry.ts";
+import { collect } from "./results.ts";
+import { StreamedMessage } from "./streamed-message.ts";
 import { describeError, describeErrorAndPlace, type Transmitter } from "./transmit.ts";
 
 const { parse, stringify } = JSON;
@@ -16,12 +18,18 @@ type Answer = Record<string, unknown>;
 export function createDispatcher(registry: Registry, transmitter: Transmitter): (frame: unknown) => void {
   const running = new Map<string, AbortController>();
   const createContext = contextMaker(registry, transmitter);
+  const streamed = new StreamedMessage();
 
   const answerEvent = async (frame: EventFrame): Promise<void> => {
     const abort = new AbortController();
     running.set(frame.id, abort);
     let answer: Answer;
     try {
+      // Before anything else is handled: parts belong to the message that has begun.
+      if (frame.event === "message_start") streamed.start(frame.payload.message);
+      if (frame.event === "message_update") {
+        frame.payload.message = streamed.add(frame.payload.assistantMessageEvent);
+      }
       answer = await handle(registry, transmitter, frame, abort.signal, createContext);
     } catch (error) {
       // What the model reads is the message; the place is for the author.
@@ -68,7 +76,7 @@ function handle(
     case "command":
       return command(registry, payload, context);
     default:
-      return notify(registry, transmitter, event, { type: event, ...payload }, context).then(() => ({}));
+      return notify(registry, transmitter, { ...payload, type: event }, signal, context);
   }
 }
 
@@ -169,20 +177,33 @@ async function command(
   return typeof text === "string" ? { patch: { text } } : {};
 }
 
+/** A handler that throws is an error of the extension, which the host tells; the others are called all the same. */
 async function notify(
   registry: Registry,
   transmitter: Transmitter,
-  name: string,
   event: Record<string, unknown>,
+  signal: AbortSignal,
   context: unknown,
-): Promise<void> {
-  for (const handler of registry.handlers.get(name) ?? []) {
+): Promise<Answer> {
+  const name = String(event.type);
+  const handlers = registry.handlers.get(name);
+  if (!handlers) return {};
+  const withSignal = name === "session_before_compact" || name === "session_before_tree";
+  const errors: string[] = [];
+  const call = async (handler: Handler, given: Record<string, unknown>): Promise<unknown> => {
     try {
-      await handler(event, context);
+      return await handler(given, context);
     } catch (error) {
+      errors.push(describeError(error));
       report(transmitter, name, error);
+      return undefined;
     }
-  }
+  };
+  const result = await collect(withSignal ? { ...event, signal } : event, handlers, call);
+  return {
+    ...(result === undefined ? {} : { result }),
+    ...(errors.length > 0 ? { error: errors.join("; ") } : {}),
+  };
 }
 
 function report(transmitter: Transmitter, event: string, error: unknown): void {

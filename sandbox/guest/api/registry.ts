@@ -55,6 +55,12 @@ export class ExtensionRuntimeNotInitializedError extends Error {
   }
 }
 
+/** Names that others of this family have for events. */
+const ALIASES = new Map([
+  ["session_before_fork", "session_before_branch"],
+  ["session_fork", "session_branch"],
+]);
+
 /** Actions that later versions have. */
 const ACTIONS = [
   "sendMessage",
@@ -87,8 +93,9 @@ export function createExtensionApi(
   const api: Record<string, unknown> = {
     on(event: unknown, handler: unknown): void {
       whileLoading("on");
-      const name = text(event, "pi.on: the event's name");
-      if (typeof handler !== "function") throw new TypeError(`pi.on("${name}"): the handler is no function`);
+      const given = text(event, "pi.on: the event's name");
+      const name = ALIASES.get(given) ?? given;
+      if (typeof handler !== "function") throw new TypeError(`pi.on("${given}"): the handler is no function`);
       const handlers = registry.handlers.get(name) ?? [];
       handlers.push(handler as Handler);
       registry.handlers.set(name, handlers);
