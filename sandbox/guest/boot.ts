@@ -20,7 +20,7 @@ import {
   NativeError,
   natives,
   onMessage,
-  onStrayRejection,
+  onStrayError,
   post,
   queueTask,
   randomBytes,
@@ -34,6 +34,7 @@ import "ses";
 import { endStartUp } from "../../src/platform/start-up.ts";
 import { bundleFrames } from "../bundle/frames.ts";
 import { asyncContext } from "./async-context.ts";
+import { guardedRegistry } from "./finalization.ts";
 import type { BootMessage, CallReturn, GuestHost, HostMessage } from "./protocol.ts";
 import { checkSource, checkWords } from "./source-check.ts";
 
@@ -56,10 +57,10 @@ hardenAll(NativeError);
 removeGlobals();
 for (const name of ADDED_LATER) Reflect.deleteProperty(globalThis, name);
 
-// A promise that an extension forgot ends nothing; what a policy owes an answer for is denied by the host's clock.
-onStrayRejection((reason) =>
+// What an extension forgot to catch ends nothing; what a policy owes an answer for is denied by the host's clock.
+onStrayError((error) =>
   guarded(() => {
-    throw reason;
+    throw error;
   }),
 );
 
@@ -217,7 +218,13 @@ function guarded(run: () => void): void {
 /** The globals beyond the language, each reviewed in sandbox/README.md. `Math` and `Date` are those with `random` and `now`. */
 function endowments(withWasm: boolean, maxTimers: number): Record<string, unknown> {
   for (const object of hidden) hardenAll(object);
-  const given = { ...natives, ...timerFunctions(maxTimers), Math: InitialMath, Date: InitialDate };
+  const given = {
+    ...natives,
+    ...timerFunctions(maxTimers),
+    Math: InitialMath,
+    Date: InitialDate,
+    FinalizationRegistry: guardedRegistry(guarded),
+  };
   return hardenAll(withWasm && WebAssembly ? { ...given, WebAssembly } : given);
 }
 

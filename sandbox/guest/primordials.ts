@@ -51,15 +51,28 @@ export function heapBytes(afterAll: boolean): number {
   return isBun ? heapUsed : heapUsed + external;
 }
 
-const listenForRejection = (
+const listenOnProcess = (
   scope.process as { on(event: string, listener: unknown): void } | undefined
 )?.on.bind(scope.process);
 
 const isDeno = scope.Deno !== undefined;
 
-/** A rejection that nobody handled ends the worker if nobody listens. */
-export const onStrayRejection = (listener: (reason: unknown) => void): void => {
-  if (!isDeno) return listenForRejection?.("unhandledRejection", listener);
+/**
+ * Calls `listener` with each error that nothing caught and each rejection that nobody handled. None may get to the runtime: it would
+ * describe it to the host, for which it calls the error's own methods with objects of its own, and quotes the files that the
+ * error's `stack` names.
+ */
+export const onStrayError = (listener: (error: unknown) => void): void => {
+  if (!isDeno) {
+    for (const event of ["uncaughtException", "unhandledRejection"]) {
+      listenOnProcess?.(event, (error: unknown) => listener(error));
+    }
+    return;
+  }
+  addListener("error", (event) => {
+    event.preventDefault();
+    listener((event as ErrorEvent).error);
+  });
   addListener("unhandledrejection", (event) => {
     event.preventDefault();
     listener((event as PromiseRejectionEvent).reason);
@@ -89,7 +102,6 @@ for (const name of [
   "Float64Array",
   "Intl",
   "WeakRef",
-  "FinalizationRegistry",
   "URL",
   "URLSearchParams",
   "TextEncoder",
