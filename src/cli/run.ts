@@ -110,9 +110,9 @@ export async function run(
     );
   // An extension may bring the provider that is asked for: then the answer is only known when all have loaded.
   const model = resolve([]).catch(async (error: unknown) => {
-    if (settings.extensionHost.allowProviders.length === 0) throw error;
     await extensions;
     await Promise.all(state.registering);
+    if (state.providers.size === 0) throw error;
     return resolve([...state.providers.values()]);
   });
   model.catch(() => {});

@@ -220,7 +220,7 @@ describe("the executable alone", () => {
         },
       );
       assert.equal(outcome.status, 0, outcome.stderr);
-      assert.equal(toolResults(outcome).length, 5);
+      assert.equal(toolResults(outcome).length, 6);
     });
   }
 });
