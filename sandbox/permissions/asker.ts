@@ -15,7 +15,17 @@ export interface Question {
   lasting: boolean;
   /** Aborted when nobody waits for the answer any more. */
   signal: AbortSignal;
+  /** What there was by the time it is asked counts. */
+  denials?: Denials;
 }
+
+/** How often the user said no to questions of one package, in one session. */
+export interface Denials {
+  count: number;
+}
+
+/** After so many denials, nothing of that package is asked any more: nobody has to answer a hundred times. */
+export const MAX_DENIALS = 5;
 
 export interface Asker {
   /** A question that ends without an answer is `deny`; so is a rejection. */
@@ -35,6 +45,7 @@ export interface LoadQuestion {
   /** Whether it was loaded with other code before. */
   isChanged: boolean;
   signal: AbortSignal;
+  denials?: Denials;
 }
 
 export interface LoadAnswer {
@@ -52,13 +63,19 @@ export interface User extends Asker {
 /** A user who gets one question at a time, whichever extension it comes from, in their order. */
 export function oneAtATime(user: User): User {
   let last: Promise<unknown> = Promise.resolve();
-  const inTurn = <T>(signal: AbortSignal, none: T, work: () => Promise<T>): Promise<T> => {
-    const answer = last.then(() => (signal.aborted ? none : work()));
-    last = answer.catch(() => {});
+  const inTurn = <T>(
+    { signal, denials }: Question | LoadQuestion,
+    none: T,
+    work: () => Promise<T>,
+  ): Promise<T> => {
+    const isTooMuch = () => signal.aborted || (denials?.count ?? 0) >= MAX_DENIALS;
+    const answer = last.then(() => (isTooMuch() ? none : work()));
+    // Whoever asked has counted the answer before the next question is put.
+    last = answer.catch(() => {}).then(() => new Promise((resolve) => setImmediate(resolve)));
     return answer;
   };
   return {
-    ask: (question) => inTurn<Answer>(question.signal, "deny", () => user.ask(question)),
-    askAtLoad: (question) => inTurn(question.signal, undefined, () => user.askAtLoad(question)),
+    ask: (question) => inTurn<Answer>(question, "deny", () => user.ask(question)),
+    askAtLoad: (question) => inTurn(question, undefined, () => user.askAtLoad(question)),
   };
 }

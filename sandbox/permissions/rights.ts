@@ -4,7 +4,7 @@
  */
 import { isInside } from "../../src/base/files.ts";
 import { CallError, type Folders, type Rights } from "../broker/broker.ts";
-import type { Asker } from "./asker.ts";
+import { type Asker, type Denials, MAX_DENIALS } from "./asker.ts";
 import type { Audit, Decision } from "./audit.ts";
 import { floorVerdict, guardedRoots, linksTo } from "./floor.ts";
 import {
@@ -44,12 +44,12 @@ export interface RightsOptions {
   remember?: (answer: "granted" | "denied", permission: Permission) => Promise<void>;
   /** Told when the extension begins and ends to wait for the user. */
   onWaiting?: (isWaiting: boolean) => void;
+  /** Those of the package that the extension is a part of. */
+  denials?: Denials | undefined;
   /** Ends all questions: they are denied. */
   signal?: AbortSignal;
 }
 
-/** After so many denials to questions, an extension is denied without one: nobody has to answer a hundred times. */
-export const MAX_DENIALS = 5;
 /** Questions of one extension that wait at the same time. */
 const MAX_WAITING = 16;
 
@@ -108,7 +108,7 @@ class ExtensionRights implements Rights {
   /** `host:port` of what was allowed once by the first of a connection's questions, and until when the others are allowed by it. */
   readonly #allowedOnce = new Map<string, number>();
   readonly #signal: AbortSignal;
-  #denials = 0;
+  readonly #denials: Denials;
 
   constructor(
     options: RightsOptions,
@@ -123,6 +123,7 @@ class ExtensionRights implements Rights {
     this.#byGrant = byGrant;
     this.#byDenial = byDenial;
     this.#signal = options.signal ?? new AbortController().signal;
+    this.#denials = options.denials ?? { count: 0 };
   }
 
   has(request: Request): boolean {
@@ -172,7 +173,7 @@ class ExtensionRights implements Rights {
   #ask(request: Request): Verdict | Promise<Verdict> {
     const { asker } = this.#options;
     if (!asker) return { allowed: false, by: "nobody" };
-    if (this.#denials >= MAX_DENIALS) return { allowed: false, by: "flood" };
+    if (this.#denials.count >= MAX_DENIALS) return { allowed: false, by: "flood" };
     const permission = permissionFor(request);
     // A program's arguments are a part of the question, not of the permission.
     const key = JSON.stringify(
@@ -201,13 +202,15 @@ class ExtensionRights implements Rights {
   async #put(asker: Asker, request: Request, permission: Permission): Promise<Verdict> {
     const known = this.#known(request);
     if (known) return known;
-    if (this.#denials >= MAX_DENIALS) return { allowed: false, by: "flood" };
+    if (this.#denials.count >= MAX_DENIALS) return { allowed: false, by: "flood" };
     const { extension, remember } = this.#options;
     const signal = this.#signal;
     const lasting = isLasting(request) && remember !== undefined;
     const answer = signal.aborted
       ? "deny"
-      : await asker.ask({ extension, request, permission, lasting, signal }).catch(() => "deny");
+      : await asker
+          .ask({ extension, request, permission, lasting, signal, denials: this.#denials })
+          .catch(() => "deny");
     switch (answer) {
       case "once":
         if (request.kind === "net" && leadsToNamedAddress(request.host)) {
@@ -222,12 +225,12 @@ class ExtensionRights implements Rights {
         this.#byGrant.add(request);
         return ALLOWED;
       case "never":
-        this.#denials++;
+        this.#denials.count++;
         this.#byDenial.add(request);
         await remember?.("denied", permission).catch(() => {});
         return DENIED;
       default:
-        this.#denials++;
+        this.#denials.count++;
         return DENIED;
     }
   }

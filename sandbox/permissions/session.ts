@@ -9,7 +9,7 @@ import { errorText } from "../../src/base/errors.ts";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
 import { addSecret, log } from "../../src/base/log.ts";
 import type { Folders, Rights } from "../broker/broker.ts";
-import type { User } from "./asker.ts";
+import type { Denials, User } from "./asker.ts";
 import { openAudit } from "./audit.ts";
 import { looksSecret } from "./danger.ts";
 import { type Declaration, declarationOf, NOTHING_DECLARED, needingGrant } from "./declaration.ts";
@@ -53,6 +53,8 @@ export interface SessionOptions {
   env: Readonly<Record<string, string | undefined>>;
   /** Told when the extension begins and ends to wait for the user: no clock of its runs meanwhile. */
   onWaiting?: (isWaiting: boolean) => void;
+  /** Those of the package that it is a part of. */
+  denials?: Denials | undefined;
   /** What the user should know, one line. */
   notice?: (text: string) => void;
 }
@@ -90,6 +92,7 @@ export async function extensionRights(options: SessionOptions): Promise<SessionR
     asker: user,
     audit,
     signal: ending.signal,
+    denials: options.denials,
     ...(onWaiting ? { onWaiting } : {}),
     ...(stored.usable ? { remember: (answer, permission) => keep(options, answer, permission) } : {}),
   });
@@ -196,9 +199,11 @@ async function settle(
       had: grantedBy(kept),
       isChanged: record.digest !== undefined,
       signal,
+      ...(options.denials ? { denials: options.denials } : {}),
     })
     .catch(() => undefined)
     .finally(() => options.onWaiting?.(false));
+  if (options.denials && isEmpty(answer?.granted ?? NONE)) options.denials.count++;
   if (!answer) return { record: kept, session: NONE };
   if (answer.lasts === "session") return { record: kept, session: answer.granted };
   return { record: await store(answer.granted), session: NONE };

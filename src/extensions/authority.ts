@@ -5,7 +5,7 @@
 import { mkdir } from "node:fs/promises";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { MAX_CALL_BYTES } from "../../sandbox/guest/protocol.ts";
-import type { User } from "../../sandbox/permissions/asker.ts";
+import type { Denials, User } from "../../sandbox/permissions/asker.ts";
 import type { RunFlags } from "../../sandbox/permissions/flags.ts";
 import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
@@ -33,6 +33,8 @@ const FILES: ReadonlySet<string> = new Set(["fs", "fs/promises"]);
 export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<ManagerOptions["authority"]> {
   const { dataDir, cwd, env, settings, flags, notice } = options;
   let user: Promise<User | undefined> | undefined;
+  /** Of all modules of a package together, and of all lives of a module. */
+  const denialsOf = new Map<string, Denials>();
   return async (source, bundle, hold) => {
     const [{ extensionRights }, { declaredPermissions }, { createBroker }] = await Promise.all([
       import("../../sandbox/permissions/session.ts"),
@@ -41,6 +43,8 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
     ]);
     const { name, path } = source;
     user ??= options.user?.();
+    const denials = denialsOf.get(source.folder ?? path) ?? { count: 0 };
+    denialsOf.set(source.folder ?? path, denials);
     let release: (() => void) | undefined;
     const session = await extensionRights({
       name,
@@ -52,6 +56,7 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
       cwd,
       flags,
       user: await user,
+      denials,
       env,
       onWaiting: (isWaiting) => {
         release?.();

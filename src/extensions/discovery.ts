@@ -19,6 +19,8 @@ export interface ExtensionSource {
   origin?: "user" | "project";
   /** One of several that a folder's package.json names. */
   isPart?: boolean;
+  /** That folder, canonical. */
+  folder?: string;
 }
 
 const MODULE_SUFFIXES = new Set([".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"]);
@@ -77,7 +79,7 @@ export async function identifyExtensions(path: string): Promise<ExtensionSource[
     const found = await Promise.all(declared.map((entry) => identifyFile(entry, entry)));
     const folder = extensionName(real);
     if (found.length === 1) return [{ ...found[0]!, name: folder }];
-    return found.map((part) => ({ ...part, name: `${folder}_${part.name}`, isPart: true }));
+    return found.map((part) => ({ ...part, name: `${folder}_${part.name}`, isPart: true, folder: real }));
   }
   for (const name of INDEX_NAMES) {
     const index = join(real, name);

@@ -4,11 +4,11 @@ import { symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { CallError, type Folders } from "../../../sandbox/broker/broker.ts";
-import type { Answer, Question } from "../../../sandbox/permissions/asker.ts";
+import { type Answer, MAX_DENIALS, type Question } from "../../../sandbox/permissions/asker.ts";
 import type { Decision } from "../../../sandbox/permissions/audit.ts";
 import type { Permission, Permissions } from "../../../sandbox/permissions/permissions.ts";
 import type { Request } from "../../../sandbox/permissions/request.ts";
-import { createRights, MAX_DENIALS, type RightsOptions } from "../../../sandbox/permissions/rights.ts";
+import { createRights, type RightsOptions } from "../../../sandbox/permissions/rights.ts";
 import { Folder } from "../../support/folder.ts";
 
 const FOLDERS: Folders = {

@@ -3,7 +3,12 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
-import type { LoadAnswer, LoadQuestion, User } from "../../../sandbox/permissions/asker.ts";
+import {
+  type LoadAnswer,
+  type LoadQuestion,
+  oneAtATime,
+  type User,
+} from "../../../sandbox/permissions/asker.ts";
 import { readAudit } from "../../../sandbox/permissions/audit.ts";
 import { declaredPermissions } from "../../../sandbox/permissions/declared.ts";
 import { grantsFile, readGrants } from "../../../sandbox/permissions/grants.ts";
@@ -76,6 +81,33 @@ describe("an extension", () => {
     assert.equal(folders.data, join(sessions.dataDir, "storage/foo"));
     assert.equal(existsSync(grantsFile(sessions.dataDir)), false);
     assert.equal(existsSync(folders.data), false);
+  });
+
+  test("is not asked about any more after five denials of its package, whichever module asks, however many at a time", async () => {
+    using sessions = new Sessions();
+    let asked = 0;
+    const user = oneAtATime({
+      ask: async () => {
+        asked++;
+        return "deny";
+      },
+      askAtLoad: async () => {
+        asked++;
+        return undefined;
+      },
+    });
+    const denials = { count: 0 };
+    const modules = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        sessions.start({ path: `${sessions.path}${index}`, user, denials }),
+      ),
+    );
+    assert.equal(asked, 5);
+    denials.count = 3;
+    const uses = modules.map(({ rights }) => rights.demand({ kind: "model" }).catch(() => {}));
+    await Promise.all(uses);
+    assert.equal(asked, 7);
+    for (const { close } of modules) await close();
   });
 
   test("has nothing where nobody is asked, and is asked about the next time somebody is there", async () => {
