@@ -1,0 +1,113 @@
+/**
+ * Large outputs beside the sessions: `<dataDir>/blobs/<sha256>`, each once however many sessions have it. `<sha256>.refs` names the
+ * files of those sessions, a line each; what no session file refers to is removed when a session is deleted.
+ */
+import { createHash, randomBytes } from "node:crypto";
+import {
+  appendFileSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { systemCode } from "../base/errors.ts";
+import { pause } from "../base/slices.ts";
+import { blobsFolder } from "./paths.ts";
+import { LINE_LIMIT } from "./schema.ts";
+
+const DIGEST = /^[0-9a-f]{64}$/;
+
+export class BlobStore {
+  readonly #folder: string;
+
+  constructor(dataDir: string) {
+    this.#folder = blobsFolder(dataDir);
+  }
+
+  /** Keeps bytes for the session in the file `owner`, and gives their digest. Throws what the system says. */
+  put(bytes: Uint8Array, owner: string): string {
+    const digest = createHash("sha256").update(bytes).digest("hex");
+    const path = join(this.#folder, digest);
+    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    // The reference first: from now on nobody takes the blob for one that nobody needs.
+    appendFileSync(`${path}.refs`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+    if (existsSync(path) && statSync(path).size === bytes.length) return digest;
+    const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+    try {
+      const fd = openSync(temporary, "wx", 0o600);
+      try {
+        writeFileSync(fd, bytes);
+        fsyncSync(fd);
+      } finally {
+        closeSync(fd);
+      }
+      renameSync(temporary, path);
+    } catch (error) {
+      rmSync(temporary, { force: true });
+      throw error;
+    }
+    return digest;
+  }
+
+  /** Says that the session in the file `owner` has this blob, too. */
+  refer(digest: string, owner: string): void {
+    if (!DIGEST.test(digest) || !existsSync(join(this.#folder, digest))) return;
+    appendFileSync(join(this.#folder, `${digest}.refs`), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+  }
+
+  /** The bytes; undefined if they are gone or are others by now. */
+  get(digest: string): Buffer | undefined {
+    if (!DIGEST.test(digest)) return undefined;
+    try {
+      const path = join(this.#folder, digest);
+      if (statSync(path).size > LINE_LIMIT) return undefined;
+      const bytes = readFileSync(path);
+      return createHash("sha256").update(bytes).digest("hex") === digest ? bytes : undefined;
+    } catch (error) {
+      if (systemCode(error) === undefined) throw error;
+      return undefined;
+    }
+  }
+
+  /** Removes what was kept only for sessions that are gone, and gives the number of blobs. */
+  async removeUnreferenced(): Promise<number> {
+    const names = await readdir(this.#folder).catch(() => []);
+    let removed = 0;
+    for (const name of names) {
+      if (!name.endsWith(".refs")) continue;
+      const path = join(this.#folder, name);
+      const owners = parseOwners(await readFile(path, "utf8").catch(() => ""));
+      const alive = owners.filter((owner) => existsSync(owner));
+      if (alive.length === 0) {
+        await rm(path.slice(0, -".refs".length), { force: true });
+        await rm(path, { force: true });
+        removed++;
+      } else if (alive.length < owners.length) {
+        await writeFile(path, alive.map((owner) => `${JSON.stringify(owner)}\n`).join(""), { mode: 0o600 });
+      }
+      await pause();
+    }
+    return removed;
+  }
+}
+
+function parseOwners(text: string): string[] {
+  const owners = new Set<string>();
+  for (const line of text.split("\n")) {
+    try {
+      const owner: unknown = JSON.parse(line);
+      if (typeof owner === "string") owners.add(owner);
+    } catch {
+      // A line that was cut off, or the empty one at the end.
+    }
+  }
+  return [...owners];
+}

@@ -1,0 +1,160 @@
+/** A session's file, open: whole lines are added at its end, and nothing that is in it is ever changed. */
+import {
+  closeSync,
+  constants,
+  fchmodSync,
+  fdatasync,
+  fdatasyncSync,
+  fstatSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  writeSync,
+} from "node:fs";
+import { dirname } from "node:path";
+import { XdevError } from "../base/errors.ts";
+import { readAt } from "./lines.ts";
+import { lockSession, type SessionLock } from "./lock.ts";
+
+export class SessionFile {
+  readonly path: string;
+  #fd: number;
+  readonly isWritable: boolean;
+  /** The end of what we know of the file, in bytes. */
+  end = 0;
+  /** Whether its last line has an end; without one we give it one before we write. */
+  isLineEnded = true;
+  readonly #lock: SessionLock | undefined;
+  #isSyncing = false;
+  #isClosed = false;
+
+  private constructor(path: string, fd: number, lock: SessionLock | undefined) {
+    this.path = path;
+    this.#fd = fd;
+    this.#lock = lock;
+    this.isWritable = lock !== undefined;
+  }
+
+  /** A new file (0600) in a folder that is made (0700), with its lock. Throws if there is one of that name. */
+  static create(path: string): SessionFile {
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const lock = lockSession(path);
+    try {
+      const { O_RDWR, O_APPEND, O_CREAT, O_EXCL } = constants;
+      const fd = openSync(path, O_RDWR | O_APPEND | O_CREAT | O_EXCL, 0o600);
+      return new SessionFile(path, fd, lock);
+    } catch (error) {
+      lock.release();
+      throw error;
+    }
+  }
+
+  /** Throws `XdevError` `session-in-use` for writing if another process has it, and what the system says. */
+  static open(path: string, access: "read" | "write"): SessionFile {
+    const lock = access === "write" ? lockSession(path) : undefined;
+    let fd: number | undefined;
+    try {
+      const { O_RDWR, O_RDONLY, O_APPEND } = constants;
+      // A FIFO would be waited for.
+      const flags = (lock ? O_RDWR | O_APPEND : O_RDONLY) | (constants.O_NONBLOCK ?? 0);
+      fd = openSync(path, flags);
+      const info = fstatSync(fd);
+      if (!info.isFile()) throw new XdevError("not-a-session", `${path} is not a regular file`);
+      if (lock && (info.mode & 0o077) !== 0) makePrivate(fd);
+      return new SessionFile(path, fd, lock);
+    } catch (error) {
+      if (fd !== undefined) closeSync(fd);
+      lock?.release();
+      throw error;
+    }
+  }
+
+  get fd(): number {
+    return this.#fd;
+  }
+
+  /** Goes on with the file that has been put in this one's place. */
+  reopen(): void {
+    const old = this.#fd;
+    this.#fd = openSync(this.path, constants.O_RDWR | constants.O_APPEND);
+    closeSync(old);
+  }
+
+  read(at: number, size: number): Buffer {
+    return readAt(this.#fd, at, size);
+  }
+
+  /** How long the file is by now; another program may have written to it. */
+  size(): number {
+    return fstatSync(this.#fd).size;
+  }
+
+  /**
+   * Adds a line with one write, and gives the place of its first byte. When the system does not take all of it, none of it
+   * stays, and this throws what the system said.
+   */
+  append(line: string): number {
+    const before = this.end;
+    const at = before + (this.isLineEnded ? 0 : 1);
+    const bytes = Buffer.from(`${this.isLineEnded ? "" : "\n"}${line}\n`);
+    let written = 0;
+    try {
+      while (written < bytes.length) {
+        const count = writeSync(this.#fd, bytes, written);
+        if (count === 0) throw Object.assign(new Error("nothing was written"), { code: "EIO" });
+        written += count;
+      }
+    } catch (error) {
+      if (written > 0) this.#takeBack(before, written);
+      throw error;
+    }
+    this.end = before + bytes.length;
+    this.isLineEnded = true;
+    return at;
+  }
+
+  #takeBack(before: number, written: number): void {
+    try {
+      ftruncateSync(this.#fd, before);
+    } catch {
+      this.end = before + written;
+      this.isLineEnded = false;
+    }
+  }
+
+  /** Lets the system write to the disk what it has, in the background. */
+  syncLater(): void {
+    if (this.#isSyncing || this.#isClosed) return;
+    this.#isSyncing = true;
+    fdatasync(this.#fd, () => {
+      this.#isSyncing = false;
+      if (this.#isClosed) closeSync(this.#fd);
+    });
+  }
+
+  sync(): void {
+    if (this.isWritable && !this.#isClosed) fdatasyncSync(this.#fd);
+  }
+
+  close(): void {
+    if (this.#isClosed) return;
+    try {
+      this.sync();
+    } catch {
+      // The system has what was written; that it does not reach the disk is not to be helped here.
+    }
+    this.#isClosed = true;
+    this.#lock?.release();
+    // The descriptor's number must not become another file's while the system works on it.
+    if (!this.#isSyncing) closeSync(this.#fd);
+  }
+}
+
+/** Others have nothing to read in it; a file that is not ours stays as it is. */
+function makePrivate(fd: number): void {
+  try {
+    fchmodSync(fd, 0o600);
+  } catch {
+    // The folder of a session that we made is closed to others anyway.
+  }
+}

@@ -1,0 +1,134 @@
+/**
+ * The lock of a session's file: `<file>.lock`, for as long as a process has the session. It names its owner, so that one that was
+ * killed holds nothing: it is gone, or its process id is another process's by now. Synchronous, as appending is: the file and
+ * its lock come into being with the first answer.
+ */
+import { randomBytes } from "node:crypto";
+import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { hostname } from "node:os";
+import { systemCode, XdevError } from "../base/errors.ts";
+
+export interface SessionLock {
+  release(): void;
+}
+
+const held = new Map<string, string>();
+
+/** Throws `XdevError` `session-in-use` if another process, or this one, has the session of that file. */
+export function lockSession(file: string): SessionLock {
+  const path = `${file}.lock`;
+  const token = `${process.pid} ${startOf(process.pid)} ${randomBytes(8).toString("hex")} ${hostname()}`;
+  // A second attempt after a lock was found that nobody holds; whoever is faster then has it.
+  if (!take(path, token) && !(breakStale(path) && take(path, token))) throw inUse(path);
+  if (held.size === 0) process.on("exit", releaseAll);
+  held.set(path, token);
+  return { release: () => release(path, token) };
+}
+
+function inUse(path: string): XdevError {
+  const pid = ownerOf(path)?.pid;
+  const who = pid === process.pid ? "this process" : pid ? `process ${pid}` : "another process";
+  return new XdevError("session-in-use", `the session is in use by ${who}`, {
+    hint: `end it there, or go on in a copy with --fork; if nobody has it, remove ${path}`,
+  });
+}
+
+function release(path: string, token: string): void {
+  if (held.get(path) !== token) return;
+  held.delete(path);
+  if (held.size === 0) process.off("exit", releaseAll);
+  if (content(path) === token) remove(path);
+}
+
+function releaseAll(): void {
+  for (const [path, token] of held) release(path, token);
+}
+
+function take(path: string, token: string): boolean {
+  // Complete before it has its name: nobody sees a lock without its owner.
+  const own = `${path}.${token.split(" ")[2]}`;
+  try {
+    writeFileSync(own, token, { mode: 0o600, flag: "wx" });
+    linkSync(own, path);
+    return true;
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw error;
+    return false;
+  } finally {
+    remove(own);
+  }
+}
+
+/** Whether a lock that nobody holds was taken away. */
+function breakStale(path: string): boolean {
+  const seen = content(path);
+  if (seen === undefined) return true;
+  if (!isStale(seen)) return false;
+  const aside = `${path}.${randomBytes(8).toString("hex")}`;
+  try {
+    renameSync(path, aside);
+    // Between the look and the move it may have become another's: that one is put back.
+    if (content(aside) === seen) return true;
+    linkSync(aside, path);
+    return false;
+  } catch {
+    return false;
+  } finally {
+    remove(aside);
+  }
+}
+
+interface Owner {
+  pid: number;
+  start: string;
+  host: string;
+}
+
+function ownerOf(path: string): Owner | undefined {
+  return parse(content(path) ?? "");
+}
+
+function parse(token: string): Owner | undefined {
+  const [, pid, start, host] = /^(\d+) (\S+) \S+ (.*)$/.exec(token) ?? [];
+  return pid === undefined ? undefined : { pid: Number(pid), start: start!, host: host! };
+}
+
+/** Of a process on another machine, which has the same disk, nobody here can tell. */
+function isStale(token: string): boolean {
+  const owner = parse(token);
+  if (!owner) return false;
+  if (owner.host !== hostname()) return false;
+  try {
+    process.kill(owner.pid, 0);
+  } catch (error) {
+    if (systemCode(error) === "ESRCH") return true;
+  }
+  const start = startOf(owner.pid);
+  return start !== "-" && owner.start !== "-" && start !== owner.start;
+}
+
+/** When a process began, in the kernel's words, where it says: two processes of one id differ in it. */
+function startOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "-";
+  } catch {
+    return "-";
+  }
+}
+
+function content(path: string): string | undefined {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return undefined;
+  }
+}
+
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch {
+    // It is gone already.
+  }
+}

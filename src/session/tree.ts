@@ -1,0 +1,17 @@
+/** The tree of a session's entries, as objects in each other. */
+import type { EntryIndex } from "./entry-index.ts";
+import type { SessionEntry, TreeNode } from "./types.ts";
+
+export function treeOf(index: EntryIndex, entryAt: (place: number) => SessionEntry): TreeNode[] {
+  const nodes = index.slots.map(({ id }, place): TreeNode => {
+    const node: TreeNode = { entry: entryAt(place), children: [] };
+    const label = index.labels.get(id);
+    if (label) Object.assign(node, { label: label.label, labelTimestamp: label.timestamp });
+    return node;
+  });
+  const roots: TreeNode[] = [];
+  index.slots.forEach(({ parent }, place) => {
+    (parent < 0 ? roots : nodes[parent]!.children).push(nodes[place]!);
+  });
+  return roots;
+}

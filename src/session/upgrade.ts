@@ -1,0 +1,35 @@
+/** Makes the file of an older version one of version 3 before it is written to. The old file stays beside it. */
+import { randomBytes } from "node:crypto";
+import { linkSync, rmSync } from "node:fs";
+import { open, rename } from "node:fs/promises";
+import { pause } from "../base/slices.ts";
+import type { SessionFile } from "./file.ts";
+import type { SessionStore } from "./store.ts";
+import { SESSION_VERSION } from "./types.ts";
+
+/** `store` has been read from `file`, which is open to be written to, and locked. */
+export async function upgradeFile(store: SessionStore, file: SessionFile): Promise<void> {
+  const temporary = `${file.path}.${randomBytes(6).toString("hex")}.tmp`;
+  try {
+    const handle = await open(temporary, "wx", 0o600);
+    try {
+      await handle.write(`${JSON.stringify({ ...store.header, version: SESSION_VERSION })}\n`);
+      let lines = 0;
+      for (const entry of store.rawEntries()) {
+        await handle.write(`${JSON.stringify(entry)}\n`);
+        if (++lines % 64 === 0) await pause();
+      }
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    const old = `${file.path}.v${store.header.version}`;
+    rmSync(old, { force: true });
+    linkSync(file.path, old);
+    await rename(temporary, file.path);
+    file.reopen();
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
+}
