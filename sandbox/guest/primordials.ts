@@ -7,6 +7,7 @@
  * escape from it would look for first.
  */
 import { beginStartUp } from "../../src/platform/start-up.ts";
+import { isBuffer } from "./buffers.ts";
 import { throwToGuest } from "./exceptions.ts";
 import { boundedSubtle } from "./subtle.ts";
 
@@ -125,6 +126,22 @@ for (const name of ["atob", "btoa"]) {
   };
   natives[name] = safe;
 }
+
+const { isView } = ArrayBuffer;
+const WrongType = TypeError;
+
+// Bun's own describes what it does not take by its inspector, which hands itself to methods of the value.
+const { decode } = TextDecoder.prototype;
+Object.defineProperty(TextDecoder.prototype, "decode", {
+  value: {
+    decode(this: TextDecoder, input?: unknown, options?: unknown): string {
+      if (input !== undefined && !isView(input) && !isBuffer(input)) {
+        throw new WrongType("The input of a TextDecoder must be a buffer or a view of one");
+      }
+      return apply(decode, this, [input, options]);
+    },
+  }.decode,
+});
 
 /**
  * For who has the permission `wasm`. What compiles a `Response` is left out, that is a native class, and what changes stacks,

@@ -5,10 +5,14 @@
  *
  * Everything used here is captured before any guest runs.
  */
+import { isBuffer } from "./buffers.ts";
 import { throwToGuest } from "./exceptions.ts";
 
 const { apply } = Reflect;
+const { isArray } = Array;
+const { keys } = Object;
 const { isView } = ArrayBuffer;
+const typeOfKey = Object.getOwnPropertyDescriptor(CryptoKey.prototype, "type")?.get as () => string;
 const Bytes = Uint8Array;
 const TooLong = RangeError;
 const { then } = Promise.prototype;
@@ -58,7 +62,7 @@ export function boundedSubtle(native: unknown): Record<string, Method> {
         let given: unknown[];
         try {
           given = args.map((arg, index) =>
-            algorithms.includes(index) ? plainAlgorithm(arg) : ownBytes(arg),
+            algorithms.includes(index) ? plainAlgorithm(arg) : plain(arg, 0),
           );
           if (name === "deriveBits") checkDerivation(given[0], given[2]);
           if (name === "deriveKey")
@@ -78,12 +82,42 @@ export function boundedSubtle(native: unknown): Record<string, Method> {
   return bounded;
 }
 
-/** Read once: what is checked is what is used. */
 function plainAlgorithm(algorithm: unknown): unknown {
-  if (typeof algorithm !== "object" || algorithm === null) return algorithm;
-  const plain = { ...algorithm } as Record<string, unknown>;
-  for (const name of LIMITED) atMost(name, plain[name]);
-  return plain;
+  const copy = plain(algorithm, 0) as Record<string, unknown>;
+  if (typeof copy === "object" && copy !== null) for (const name of LIMITED) atMost(name, copy[name]);
+  return copy;
+}
+
+/** How deep what is given may be: a list in an object in an object. */
+const MAX_DEPTH = 3;
+
+/**
+ * A copy: read once, what is checked is what is used, and bytes are of now, since the operation may begin later than the call. Of an
+ * object nothing but its data: the runtime describes what it refuses by its own inspector, which hands itself to methods of it.
+ */
+function plain(value: unknown, depth: number): unknown {
+  if (typeof value === "function") return {};
+  if (typeof value !== "object" || value === null || isKey(value)) return value;
+  if (isView(value)) return new Bytes(new Bytes(value.buffer, value.byteOffset, value.byteLength));
+  if (isBuffer(value)) return value;
+  if (depth > MAX_DEPTH) return {};
+  if (isArray(value)) return Array.from(value, (item) => plain(item, depth + 1));
+  const copy: Record<string, unknown> = {};
+  for (const name of keys(value)) {
+    if (name !== "constructor" && name !== "__proto__") {
+      copy[name] = plain((value as Record<string, unknown>)[name], depth + 1);
+    }
+  }
+  return copy;
+}
+
+function isKey(value: object): boolean {
+  try {
+    apply(typeOfKey, value, []);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 const LIMITED = Object.keys(MOST);
@@ -101,10 +135,4 @@ function checkDerivation(algorithm: unknown, length: unknown): void {
   const pieces = ceil((typeof length === "number" ? length : 1024) / 256);
   if ((iterations ?? 0) * pieces <= MOST_ROUNDS) return;
   throw new TooLong(`iterations may be up to ${MOST_ROUNDS} for each 256 bits in the sandbox`);
-}
-
-/** The operation may begin later than the call: what it works on is of now. */
-function ownBytes(value: unknown): unknown {
-  if (!isView(value)) return value;
-  return new Bytes(new Bytes(value.buffer, value.byteOffset, value.byteLength));
 }

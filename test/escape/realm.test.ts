@@ -186,4 +186,31 @@ attempts("errors and stack traces", [
     "line, column and sourceURL of an error name no file of ours",
     "return [caught(() => setTimeout('x')), caught(() => atob('*')), caught(() => structuredClone(() => {})), caught(() => null.x), caught(() => (0, eval)('}'))].some((e) => /boot|primordials|node_modules/.test(String(e.sourceURL) + String(e.fileName))) ? 'a file' : 'nothing';",
   ],
+  [
+    "nothing that a native refuses has a method called with the runtime's inspector",
+    `const got = [];
+     const inspect = (...args) => { got.push(...args.filter((one) => Object(one) === one)); return ""; };
+     const odd = () => ({ __proto__: null, [Symbol.for("nodejs.util.inspect.custom")]: inspect, [Symbol.for("Deno.customInspect")]: inspect });
+     const { subtle } = crypto;
+     const key = await subtle.generateKey({ name: "HMAC", hash: "SHA-256" }, true, ["sign"]);
+     const tries = [
+       () => new TextDecoder().decode(odd()), () => new TextDecoder(odd()), () => new TextDecoder("utf-8", odd()), () => new TextEncoder().encodeInto("a", odd()),
+       () => new URL(odd()), () => new URL("a:b", odd()), () => new URLSearchParams(odd()), () => structuredClone(odd(), odd()), () => atob(odd()), () => new FinalizationRegistry(odd()),
+       () => subtle.digest("SHA-256", odd()), () => subtle.digest(odd(), odd()), () => subtle.sign("HMAC", odd(), odd()), () => subtle.sign("HMAC", key, odd()),
+       () => subtle.importKey("raw", odd(), { name: "HMAC", hash: odd() }, true, odd()), () => subtle.importKey("jwk", odd(), "HMAC", true, ["sign"]),
+       () => subtle.generateKey({ name: "ECDH", namedCurve: odd() }, odd(), odd()), () => subtle.deriveBits({ name: "ECDH", public: odd() }, odd(), odd()),
+       () => subtle.encrypt({ name: "AES-GCM", iv: odd(), additionalData: odd() }, key, odd()), () => subtle.exportKey(odd(), odd()),
+     ];
+     for (const one of tries) try { await one(); } catch (error) { if (await chase(error) !== "nothing") return "OUTSIDE: an error"; }
+     return got.length === 0 ? "nothing" : "OUTSIDE: an inspector";`,
+    /^value: nothing$/,
+  ],
+  [
+    "what subtle rejects with has no class of the runtime's own that can be changed",
+    `const errors = [];
+     for (const one of [{}, [], 1, () => {}, new Map(), "a"]) for (const run of [() => crypto.subtle.digest("SHA-256", one), () => crypto.subtle.generateKey({ name: "HMAC", hash: one }, true, one), () => crypto.subtle.importKey(one, one, one, one, one)]) await run().catch((error) => errors.push(error));
+     for (const error of errors) for (let at = Object.getPrototypeOf(error); at; at = Object.getPrototypeOf(at)) if (!Object.isFrozen(at)) return "OUTSIDE: " + Reflect.ownKeys(at).map(String);
+     return errors.length > 5 ? "nothing" : "no errors";`,
+    /^value: nothing$/,
+  ],
 ]);
