@@ -112,6 +112,7 @@ export class Extension {
   #restarting: Promise<void> | undefined;
   #restartTimer: ReturnType<typeof setTimeout> | undefined;
   #handshake: Handshake | undefined;
+  #life = 0;
   /** How many questions to the user are open. */
   #holds = 0;
 
@@ -215,7 +216,7 @@ export class Extension {
    * on a later life of it.
    */
   hold(): () => void {
-    const channel = this.#channel;
+    const life = this.#life;
     this.#holds++;
     if (this.#holds === 1) {
       this.#requests.pause();
@@ -223,7 +224,7 @@ export class Extension {
     }
     let over = false;
     return () => {
-      if (over || this.#channel !== channel) return;
+      if (over || this.#life !== life) return;
       over = true;
       this.#holds--;
       if (this.#holds > 0) return;
@@ -245,6 +246,7 @@ export class Extension {
     if (!this.#isAlive()) return done();
     this.#finishHandshake();
     this.#holds = 0;
+    this.#life++;
     this.#frames = new Rate(this.limits.maxFramesPerSecond);
     this.#logBytes = new Rate(this.limits.maxLogBytesPerSecond);
     const handshake: Handshake = { timer: undefined, left: this.limits.handshakeTimeoutMs, since: 0, done };

@@ -149,8 +149,12 @@ export class ExtensionManager {
       const open = async (anew: boolean): Promise<Channel> => {
         if (anew) guests.forgive(name);
         const { maxFrameBytes, maxTimers, maxHeapBytes } = limits;
-        const authority = async (bundle: LoadedBundle): Promise<Authority> => {
-          const given = await options.authority!({ ...source, name }, bundle, () => extension.hold());
+        const authority = async (bundle: LoadedBundle, onAsking: () => void): Promise<Authority> => {
+          const hold = (): (() => void) => {
+            onAsking();
+            return extension.hold();
+          };
+          const given = await options.authority!({ ...source, name }, bundle, hold);
           rights.set(extension, given.rights);
           return given;
         };

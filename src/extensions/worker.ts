@@ -29,9 +29,9 @@ export interface WorkerChannelOptions {
   platform: Platform;
   /**
    * What it may do, once its bundle is known: the broker of its system calls, and what it is told of where it runs. Without
-   * it, it has no system calls.
+   * it, it has no system calls. `onAsking` is called when that takes an answer of the user.
    */
-  authority?: (bundle: LoadedBundle) => Promise<Authority>;
+  authority?: (bundle: LoadedBundle, onAsking: () => void) => Promise<Authority>;
 }
 
 export interface Authority {
@@ -62,6 +62,11 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
   starting.catch(() => {});
   const kept = await keptBundle(path, cache);
   const sources = kept && (await guestSourcesFor(platform, kept));
+  const asking = Promise.withResolvers<void>();
+  const early = kept && options.authority?.(kept, asking.resolve);
+  early?.catch(() => {});
+  // Whatever else there is to start would come between.
+  if (early) await Promise.race([early.catch(() => {}), asking.promise]);
 
   let worker: GuestWorker | undefined;
   let broker: Broker | undefined;
@@ -73,6 +78,8 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
 
   const end = (): Promise<void> => {
     closed = true;
+    // An answer of the user that is still to come is not waited for.
+    if (!broker) void early?.then((authority) => authority.broker.close()).catch(() => {});
     return Promise.all([starting.then((guest) => guest.terminate()), broker?.close()]).then(
       () => {},
       () => {},
@@ -90,7 +97,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     guest.onExit(close);
     const bundle = kept ?? (await freshBundle(path, cache));
     const texts = sources ?? (await guestSourcesFor(platform, bundle));
-    const authority = await options.authority?.(bundle);
+    const authority = await (early ?? options.authority?.(bundle, () => {}));
     broker = authority?.broker;
     authorPlaces = bundle.authorPlaces;
     if (closed) return void broker?.close();
