@@ -36,8 +36,8 @@ interface Orphan {
 export class EntryIndex {
   readonly slots: Slot[] = [];
   readonly labels = new Map<string, Label>();
-  /** The name that the last `session_info` gives. */
-  name: { name: string | undefined; timestamp: string; at: number } | undefined;
+  /** The name that the last `session_info` gives, and the place of that line. */
+  name: { name: string | undefined; timestamp: string; at: number; id: string } | undefined;
   readonly #byId = new Map<string, number>();
   readonly #report: (problem: SessionProblem) => void;
   /** One text for each type and role, whatever number of entries has it. */
@@ -91,12 +91,17 @@ export class EntryIndex {
     const timestamp = raw.timestamp ?? "";
     if (raw.type === "session_info") {
       const name = typeof raw.name === "string" ? raw.name : undefined;
-      this.name = { name: name?.trim() || undefined, timestamp, at: where.at };
+      this.name = { name: name?.trim() || undefined, timestamp, at: where.at, id };
     } else if (raw.type === "label" && typeof raw.targetId === "string") {
       if (typeof raw.label === "string" && raw.label)
         this.labels.set(raw.targetId, { label: raw.label, timestamp });
       else this.labels.delete(raw.targetId);
     }
+  }
+
+  /** An entry was written. */
+  placed({ id, at }: Slot): void {
+    if (this.name?.id === id) this.name.at = at;
   }
 
   /** An id that no entry has, of those that `make` gives for 0, 1, 2, …. */

@@ -105,7 +105,7 @@ export class SessionFile {
         written += count;
       }
     } catch (error) {
-      if (written > 0) this.#takeBack(before, written);
+      this.#takeBack(before, bytes.length);
       throw error;
     }
     this.end = before + bytes.length;
@@ -113,12 +113,13 @@ export class SessionFile {
     return at;
   }
 
-  #takeBack(before: number, written: number): void {
+  /** How much the system took is asked of the file: a runtime does not always say. */
+  #takeBack(before: number, length: number): void {
     try {
-      ftruncateSync(this.#fd, before);
+      const taken = this.size() - before;
+      if (taken > 0 && taken <= length) ftruncateSync(this.#fd, before);
     } catch {
-      this.end = before + written;
-      this.isLineEnded = false;
+      // Then the half line stays, and is read as what it is.
     }
   }
 

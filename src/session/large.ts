@@ -11,6 +11,8 @@ import type { RawEntry } from "./schema.ts";
 export const LARGE = 32 * 1024;
 /** What a text keeps, in characters. */
 const HEAD = 1000;
+/** The members of an entry that may be large. */
+const PARTS = ["message", "content", "details"];
 /** How deep in an entry we look. */
 const DEPTH = 8;
 
@@ -39,6 +41,7 @@ export function moveOut(entry: RawEntry, blobs: BlobStore, owner: string): void 
   const moved: Reference[] = [];
   const visit = (container: object, at: (string | number)[]): void => {
     for (const [key, value] of Object.entries(container)) {
+      if (container === entry && !PARTS.includes(key)) continue;
       const here = [...at, Array.isArray(container) ? Number(key) : key];
       if (typeof value === "string") {
         if (value.length < LARGE || !isWellFormed(value)) continue;
@@ -57,10 +60,7 @@ export function moveOut(entry: RawEntry, blobs: BlobStore, owner: string): void 
       } else if (typeof value === "object" && value !== null && here.length < DEPTH) visit(value, here);
     }
   };
-  for (const key of ["message", "content", "details"]) {
-    const value = entry[key];
-    if (typeof value === "object" && value !== null) visit(value, [key]);
-  }
+  visit(entry, []);
   // A member `blobs` of another program stays its own.
   if (moved.length > 0 && entry.blobs === undefined) entry.blobs = moved;
 }

@@ -376,6 +376,7 @@ export class SessionStore {
         slot.at = file.append(line);
         slot.size = file.end - slot.at - 1;
         slot.line = undefined;
+        this.#index.placed(slot);
         written++;
       }
     } catch (error) {
