@@ -11,6 +11,7 @@
 import {
   ADDED_LATER,
   answerReader,
+  busyMs,
   copyBytes,
   credit,
   heapBytes,
@@ -86,7 +87,7 @@ onMessage((data) => {
 function receive(message: HostMessage): void {
   if (typeof message === "string") return guarded(() => deliver?.(parse(message)));
   const id = message[1];
-  if (message[0] === "ping") return post(["pong", id, heapBytes(true)]);
+  if (message[0] === "ping") return post(["pong", id, heapBytes(true), busyMs()]);
   const resolve = waiting.get(id);
   waiting.delete(id);
   resolve?.(message[2]);
@@ -169,7 +170,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
     api,
   );
   // What it has from here on is the extension's.
-  post(["pong", 0, heapBytes(false)]);
+  post(["pong", 0, heapBytes(false), busyMs()]);
   const { env, ...about } = message.about;
   return api.exports.start(host, hardenAll({ ...about, env: { ...env } })) as (frame: unknown) => void;
 }

@@ -44,9 +44,29 @@ const bun = scope.Bun as { gc?: (wait: boolean) => void } | undefined;
 const collect = bun ? bun.gc : (scope.gc as ((wait: boolean) => void) | undefined);
 const isBun = bun !== undefined;
 
+const cpuUsage = (
+  scope.process as { threadCpuUsage?: () => { user: number; system: number } } | undefined
+)?.threadCpuUsage?.bind(scope.process);
+let collecting = 0;
+
+/** How long this thread has had a processor, in ms, less what `heapBytes` has taken; 0 where the runtime does not tell. */
+export function busyMs(): number {
+  return threadMs() - collecting;
+}
+
+function threadMs(): number {
+  if (!isBun || !cpuUsage) return 0;
+  const { user, system } = cpuUsage();
+  return (user + system) / 1000;
+}
+
 /** What this worker's heap has in bytes, buffers and strings included. @param afterAll collect first what can go */
 export function heapBytes(afterAll: boolean): number {
-  if (afterAll) collect?.(true);
+  if (afterAll) {
+    const before = threadMs();
+    collect?.(true);
+    collecting += threadMs() - before;
+  }
   if (!memoryUsage) return 0;
   const { heapUsed, external } = memoryUsage();
   return isBun ? heapUsed : heapUsed + external;

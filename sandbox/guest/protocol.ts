@@ -79,8 +79,8 @@ export interface GuestHost {
 export type GuestMessage =
   | readonly ["frame" | "fatal" | "log", string]
   | readonly ["call", number, string, string, Uint8Array | undefined]
-  /** The answer to a `ping`, and, with number 0, before the extension is evaluated: bytes of the heap. */
-  | readonly ["pong", number, number];
+  /** The answer to a `ping`, and, with number 0, before the extension is evaluated: bytes of the heap, and the thread's time in ms. */
+  | readonly ["pong", number, number, number];
 
 /**
  * A message to a worker that has booted: a frame as JSON text, what a system call gave, or a question for the size of its heap,

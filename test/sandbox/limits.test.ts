@@ -50,6 +50,18 @@ const CASES: [string, string, RegExp, Partial<ExtensionHostSettings>?][] = [
     { eventTimeoutMs: 20_000 },
   ],
   [
+    "a memory bomb of what is in no heap",
+    `const all = [], names = {}, segmenter = new Intl.Segmenter("en"), text = "x".repeat(1e6);
+     let count = 0;
+     await new Promise(() => setInterval(() => {
+       if (count >= 1000) return;
+       names[text + count++] = 1;
+       all.push(segmenter.segment(text + "\u1234"));
+     }, 2));`,
+    TOO_MUCH,
+    { eventTimeoutMs: 20_000 },
+  ],
+  [
     "endless microtasks",
     "const next = () => Promise.resolve().then(next); next(); await new Promise(() => {});",
     /./,

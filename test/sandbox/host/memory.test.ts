@@ -8,10 +8,11 @@ const MB = 1024 * 1024;
 
 /** A process of which the test says how large it is, and guests that answer or do not. */
 function stage() {
-  const size = { resident: 100 * MB, own: 10 * MB };
+  const size = { resident: 100 * MB, own: 10 * MB, busy: 0 };
   const watch = new MemoryWatch(
     () => size.resident,
     () => size.own,
+    () => size.busy,
   );
   const guest = (limit = 64 * MB) => {
     let listener: (message: unknown) => unknown = () => {};
@@ -32,7 +33,13 @@ function stage() {
     guarded.onExit((reason) => ended.push(reason));
     const says = (message: unknown) => void listener(message);
     says(["pong", 0, 8 * MB]);
-    return { guarded, says, asked, ended, answer: (heap: number) => says(["pong", asked.at(-1), heap]) };
+    return {
+      guarded,
+      says,
+      asked,
+      ended,
+      answer: (heap: number, busy = 0) => says(["pong", asked.at(-1), heap, busy]),
+    };
   };
   return { size, watch, guest };
 }
@@ -135,6 +142,33 @@ describe("the watch on memory", () => {
     size.resident += 80 * MB;
     watch.look(2000);
     assert.equal(second.ended.length, 1);
+  });
+
+  test("what is in no heap is put down to the one that worked meanwhile, and four times its limit is too much", () => {
+    const { size, watch, guest } = stage();
+    const [quiet, busy] = [guest(), guest()];
+    for (let step = 1; step <= 10; step++) {
+      size.resident += 30 * MB;
+      size.busy += 1;
+      watch.look(step * 100);
+      quiet.answer(8 * MB, step);
+      busy.answer(9 * MB, step * 20);
+      // Nine steps are looked at when the tenth begins.
+      assert.deepEqual([quiet.ended.length, busy.ended.length], [0, step === 10 ? 1 : 0], `${step}`);
+    }
+  });
+
+  test("what is in no heap is nobody's if nobody worked enough to fill it, or the host did more", () => {
+    const { size, watch, guest } = stage();
+    const [one, two] = [guest(), guest()];
+    for (let step = 1; step <= 20; step++) {
+      size.resident += 30 * MB;
+      if (step > 10) size.busy += 30;
+      watch.look(step * 100);
+      one.answer(8 * MB, step > 10 ? step * 20 : step);
+      two.answer(8 * MB, 0);
+    }
+    assert.deepEqual([one.ended.length, two.ended.length], [0, 0]);
   });
 
   test("one that has not booted is asked nothing, and one that has ended is forgotten", async () => {
