@@ -22,7 +22,7 @@ export function forkSession(source: SessionStore, options: CopyOptions = {}): Se
   const { upTo = source.leafId, cwd = source.cwd, id } = options;
   const copy = newStore(source, { cwd, ...(id === undefined ? {} : { id }), ...dirOf(source, options) });
   const all = upTo === "all";
-  const ids = all ? source.slots.map((slot) => slot.id) : source.getBranchIds(upTo);
+  const ids = all ? [...source.ids()] : source.getBranchIds(upTo);
   const blobs = copy.file === undefined ? undefined : new BlobStore(copy.dataDir);
   const isInMemory = copy.file === undefined;
   copy.adopt(

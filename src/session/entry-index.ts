@@ -1,29 +1,24 @@
 /** What is kept in memory of every entry: where it is, what it follows, and what names and labels say. Bodies stay in the file. */
+import { Column, Words } from "./columns.ts";
+import { Ids } from "./ids.ts";
 import { idOfPlace } from "./migrate.ts";
 import type { RawEntry } from "./schema.ts";
 import type { SessionProblem } from "./types.ts";
-
-export interface Slot {
-  readonly id: string;
-  /** The place of the entry before this one on its branch; -1 if there is none. */
-  parent: number;
-  readonly type: string;
-  /** Of a message. */
-  readonly role: string | undefined;
-  /** The line's first byte in the file; -1 while it is not written. */
-  at: number;
-  /** In bytes, without the line's end. */
-  size: number;
-  /** The line itself while no file has it. */
-  line: string | undefined;
-}
 
 export interface Label {
   label: string;
   timestamp: string;
 }
 
-export type Place = Pick<Slot, "at" | "size" | "line">;
+/** Where an entry's line is. */
+export interface Where {
+  /** The line's first byte in the file; -1 while it is not written. */
+  at: number;
+  /** In bytes, without the line's end. */
+  size: number;
+  /** The line itself while no file has it. */
+  line?: string;
+}
 
 interface Orphan {
   place: number;
@@ -34,14 +29,21 @@ interface Orphan {
 }
 
 export class EntryIndex {
-  readonly slots: Slot[] = [];
   readonly labels = new Map<string, Label>();
   /** The name that the last `session_info` gives, and the place of that line. */
-  name: { name: string | undefined; timestamp: string; at: number; id: string } | undefined;
-  readonly #byId = new Map<string, number>();
+  name: { name: string | undefined; timestamp: string; at: number; place: number } | undefined;
+  readonly #ids = new Ids();
+  /** The place of the entry before each one on its branch; -1 if there is none. */
+  readonly #parents = new Column((length) => new Int32Array(length));
+  readonly #starts = new Column((length) => new Float64Array(length));
+  readonly #sizes = new Column((length) => new Int32Array(length));
+  readonly #types = new Column((length) => new Uint16Array(length));
+  readonly #roles = new Column((length) => new Uint16Array(length));
+  readonly #words = new Words();
+  readonly #noRole = this.#words.numberOf("");
+  /** The lines that no file has. */
+  readonly #lines = new Map<number, string>();
   readonly #report: (problem: SessionProblem) => void;
-  /** One text for each type and role, whatever number of entries has it. */
-  readonly #words = new Map<string, string>();
   #orphans: Orphan[] = [];
   #followsGap = false;
 
@@ -49,12 +51,48 @@ export class EntryIndex {
     this.#report = report;
   }
 
+  /** How many entries there are; their places are the numbers below that. */
+  get length(): number {
+    return this.#ids.length;
+  }
+
+  idAt(place: number): string | undefined {
+    return this.#ids.at(place);
+  }
+
+  parentAt(place: number): number {
+    return this.#parents.get(place)!;
+  }
+
+  typeAt(place: number): string {
+    return this.#words.word(this.#types.get(place)!);
+  }
+
+  /** Of a message. */
+  roleAt(place: number): string | undefined {
+    return this.#words.word(this.#roles.get(place)!) || undefined;
+  }
+
+  whereAt(place: number): Where {
+    const line = this.#lines.get(place);
+    if (line !== undefined) return { at: -1, size: 0, line };
+    return { at: this.#starts.get(place)!, size: this.#sizes.get(place)! };
+  }
+
+  /** The entry's line was written. */
+  placed(place: number, where: { at: number; size: number }): void {
+    this.#starts.set(place, where.at);
+    this.#sizes.set(place, where.size);
+    this.#lines.delete(place);
+    if (this.name?.place === place) this.name.at = where.at;
+  }
+
   placeOf(id: string): number | undefined {
-    return this.#byId.get(id);
+    return this.#ids.placeOf(id);
   }
 
   has(id: string): boolean {
-    return this.#byId.has(id);
+    return this.#ids.placeOf(id) !== undefined;
   }
 
   /** Something stood here that can't be read: what comes next may have followed it. */
@@ -63,17 +101,17 @@ export class EntryIndex {
   }
 
   /** Adds an entry as it stands in the file of a session with this id and version. `line` is its line's number. */
-  addRead(raw: RawEntry, where: Place, session: { id: string; version: number }, line?: number): void {
-    const place = this.slots.length;
+  addRead(raw: RawEntry, where: Where, session: { id: string; version: number }, line?: number): void {
+    const place = this.length;
     let id = raw.id ?? idOfPlace(session.id, place);
-    if (this.#byId.has(id)) {
+    if (this.#ids.placeOf(id) !== undefined) {
       this.#report({ kind: "duplicate-id", line, message: "two entries have one id; the later got another" });
       id = this.freeId((n) => idOfPlace(session.id, place + n * 1e9));
     }
     let parent = -1;
     if (raw.parentId === undefined && session.version < 2) parent = place - 1;
     else if (raw.parentId) {
-      const known = this.#byId.get(raw.parentId);
+      const known = this.#ids.placeOf(raw.parentId);
       if (known !== undefined) parent = known;
       else this.#orphans.push({ place, parentId: raw.parentId, followsGap: this.#followsGap, line });
     }
@@ -82,16 +120,21 @@ export class EntryIndex {
   }
 
   /** Adds an entry whose id nobody has. */
-  add(id: string, parent: number, raw: RawEntry, where: Place): void {
+  add(id: string, parent: number, raw: RawEntry, where: Where): void {
     const message =
       raw.type === "message" ? (raw.message as { role?: unknown } | null | undefined) : undefined;
-    const role = typeof message?.role === "string" ? this.#word(message.role) : undefined;
-    this.#byId.set(id, this.slots.length);
-    this.slots.push({ id, parent, type: this.#word(raw.type), role, ...where });
+    const role = typeof message?.role === "string" ? this.#words.numberOf(message.role) : this.#noRole;
+    const place = this.#ids.push(id);
+    this.#parents.set(place, parent);
+    this.#starts.set(place, where.at);
+    this.#sizes.set(place, where.size);
+    this.#types.set(place, this.#words.numberOf(raw.type));
+    this.#roles.set(place, role);
+    if (where.line !== undefined) this.#lines.set(place, where.line);
     const timestamp = raw.timestamp ?? "";
     if (raw.type === "session_info") {
       const name = typeof raw.name === "string" ? raw.name : undefined;
-      this.name = { name: name?.trim() || undefined, timestamp, at: where.at, id };
+      this.name = { name: name?.trim() || undefined, timestamp, at: where.at, place };
     } else if (raw.type === "label" && typeof raw.targetId === "string") {
       if (typeof raw.label === "string" && raw.label)
         this.labels.set(raw.targetId, { label: raw.label, timestamp });
@@ -99,16 +142,11 @@ export class EntryIndex {
     }
   }
 
-  /** An entry was written. */
-  placed({ id, at }: Slot): void {
-    if (this.name?.id === id) this.name.at = at;
-  }
-
   /** An id that no entry has, of those that `make` gives for 0, 1, 2, …. */
   freeId(make: (n: number) => string): string {
     for (let n = 0; ; n++) {
       const id = make(n);
-      if (!this.#byId.has(id)) return id;
+      if (this.#ids.placeOf(id) === undefined) return id;
     }
   }
 
@@ -120,16 +158,16 @@ export class EntryIndex {
     /** What stands in for a parent that can't be read. */
     const standIns = new Map<string, number>();
     for (const { place, parentId, followsGap, line } of orphans) {
-      const slot = this.slots[place]!;
-      const parent = this.#byId.get(parentId);
-      if (parent !== undefined) {
-        slot.parent = parent;
+      const known = this.#ids.placeOf(parentId);
+      if (known !== undefined) {
+        this.#parents.set(place, known);
         continue;
       }
       if (followsGap && place > 0 && !standIns.has(parentId)) standIns.set(parentId, place - 1);
-      slot.parent = standIns.get(parentId) ?? -1;
+      const parent = standIns.get(parentId) ?? -1;
+      this.#parents.set(place, parent);
       const message =
-        slot.parent < 0
+        parent < 0
           ? "the entry before this one is missing: it begins a branch of its own"
           : "the entry before this one can't be read: it follows the one before that";
       this.#report({ kind: "missing-parent", line, message });
@@ -138,31 +176,23 @@ export class EntryIndex {
   }
 
   #openCircles(): void {
-    const { slots } = this;
     /** 0: not seen; else the number of the walk that came by. */
-    const seen = new Uint32Array(slots.length);
-    for (let start = 0; start < slots.length; start++) {
+    const seen = new Uint32Array(this.length);
+    for (let start = 0; start < this.length; start++) {
       let at = start;
       while (at >= 0 && seen[at] === 0) {
         seen[at] = start + 1;
-        at = slots[at]!.parent;
+        at = this.parentAt(at);
       }
       if (at < 0 || seen[at] !== start + 1) continue;
       // This walk has come back to itself: the first entry of the circle becomes a beginning.
       let first = at;
-      for (let on = slots[at]!.parent; on !== at; on = slots[on]!.parent) first = Math.min(first, on);
-      slots[first]!.parent = -1;
+      for (let on = this.parentAt(at); on !== at; on = this.parentAt(on)) first = Math.min(first, on);
+      this.#parents.set(first, -1);
       this.#report({
         kind: "cycle",
         message: "entries follow each other in a circle; the first begins a branch",
       });
     }
-  }
-
-  #word(text: string): string {
-    const known = this.#words.get(text);
-    if (known !== undefined) return known;
-    this.#words.set(text, text);
-    return text;
   }
 }

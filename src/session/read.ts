@@ -26,13 +26,13 @@ export class SessionReader {
     const value = text === undefined ? undefined : parseJson(text);
     if (this.#readHead(value)) return;
     const { id, version } = this.header ?? { id: "", version: 3 };
-    const entry = asEntry(value, version, (place) => this.#index.slots[place]?.id);
+    const entry = asEntry(value, version, (place) => this.#index.idAt(place));
     if (!entry) return this.#skip(line, text === undefined, isEnded);
     if (!checkType(entry)) {
       const message = `an entry of the type ${JSON.stringify(entry.invalidType)} is not what its type wants: it has no effect`;
       this.#report({ kind: "invalid", line, message });
     }
-    this.#index.addRead(entry, { at, size, line: undefined }, { id, version }, line);
+    this.#index.addRead(entry, { at, size }, { id, version }, line);
   };
 
   /** Whether it is a line before the entries. A second header, of a file that was joined to this one, is skipped, too. */

@@ -9,7 +9,7 @@ import { errorText, XdevError } from "../base/errors.ts";
 import { canonicalPath } from "../base/files.ts";
 import { BlobStore } from "./blobs.ts";
 import { type Branch, buildContext, contextEntries } from "./context.ts";
-import { EntryIndex, type Slot } from "./entry-index.ts";
+import { EntryIndex } from "./entry-index.ts";
 import { entryLine, parseJson, readEntry } from "./entry-text.ts";
 import { SessionFile } from "./file.ts";
 import { LARGE, mayBeLarge, moveOut } from "./large.ts";
@@ -128,11 +128,11 @@ export class SessionStore {
     file.isLineEnded = this.#reader.isEnded;
     const { header } = this.#reader;
     if (header) Object.assign(this.header, header);
-    else if (this.#index.slots.length === 0) {
+    else if (this.#index.length === 0) {
       throw new XdevError("not-a-session", `${file.path} holds no session`);
     } else this.#report({ kind: "garbage", line: 1, message: "the header is missing: a new one stands in" });
     this.#index.settle();
-    this.#leaf = this.#index.slots.length - 1;
+    this.#leaf = this.#index.length - 1;
     this.#isKept = true;
   }
 
@@ -164,12 +164,12 @@ export class SessionStore {
   }
 
   get entryCount(): number {
-    return this.#index.slots.length;
+    return this.#index.length;
   }
 
   /** The entry that the next one will follow; null at the beginning. */
   get leafId(): string | null {
-    return this.#index.slots[this.#leaf]?.id ?? null;
+    return this.#index.idAt(this.#leaf) ?? null;
   }
 
   /** The name that the user or the agent gave; the later one of the last `session_info` and the title line. */
@@ -200,7 +200,7 @@ export class SessionStore {
     const line = entryLine(raw);
     if (type === "custom") this.#countCustom(line.length);
     this.#index.add(id, this.#leaf, raw, { at: -1, size: 0, line });
-    this.#leaf = this.#index.slots.length - 1;
+    this.#leaf = this.#index.length - 1;
     if (this.#path !== MEMORY_ONLY) this.#pending.push(this.#leaf);
     const isAnswer = hasAnswer(raw);
     if (isAnswer) this.#isKept = true;
@@ -247,13 +247,14 @@ export class SessionStore {
 
   /** The type of an entry, without reading it. */
   typeOf(id: string): { type: string; role: string | undefined } | undefined {
-    const slot = this.#index.slots[this.#index.placeOf(id) ?? -1];
-    return slot && { type: slot.type, role: slot.role };
+    const place = this.#index.placeOf(id);
+    if (place === undefined) return undefined;
+    return { type: this.#index.typeAt(place), role: this.#index.roleAt(place) };
   }
 
   /** All entries in the order of the file, each read when its turn comes. */
   *entries(): Generator<SessionEntry> {
-    for (let place = 0; place < this.#index.slots.length; place++) yield this.#entryAt(place);
+    for (let place = 0; place < this.#index.length; place++) yield this.#entryAt(place);
   }
 
   /** All entries at once: for a session of which the whole is wanted. */
@@ -268,7 +269,7 @@ export class SessionStore {
 
   /** The same, ids only: nothing is read. */
   getBranchIds(fromId: string | null = this.leafId): string[] {
-    return this.#places(fromId).map((place) => this.#index.slots[place]!.id);
+    return this.#places(fromId).map((place) => this.#index.idAt(place)!);
   }
 
   getLabel(id: string): string | undefined {
@@ -292,11 +293,10 @@ export class SessionStore {
 
   #branchTo(leafId: string | null): Branch {
     const places = this.#places(leafId);
-    const { slots } = this.#index;
     return {
       length: places.length,
-      typeAt: (at) => slots[places[at]!]!.type,
-      roleAt: (at) => slots[places[at]!]!.role,
+      typeAt: (at) => this.#index.typeAt(places[at]!),
+      roleAt: (at) => this.#index.roleAt(places[at]!),
       entryAt: (at) => this.#entryAt(places[at]!),
     };
   }
@@ -304,7 +304,7 @@ export class SessionStore {
   #places(leafId: string | null): number[] {
     const places: number[] = [];
     let place = leafId === null ? -1 : this.#mustBeThere(leafId);
-    for (; place >= 0; place = this.#index.slots[place]!.parent) places.push(place);
+    for (; place >= 0; place = this.#index.parentAt(place)) places.push(place);
     return places.reverse();
   }
 
@@ -313,25 +313,20 @@ export class SessionStore {
   }
 
   #readAt(place: number, blobs: BlobStore | undefined): SessionEntry {
-    const slot = this.#index.slots[place]!;
-    const { slots } = this.#index;
+    const { at, size, line } = this.#index.whereAt(place);
+    const text = line ?? this.#file!.read(at, size).toString("utf8");
     const known = {
-      id: slot.id,
-      parentId: slots[slot.parent]?.id ?? null,
-      version: slot.line === undefined ? this.header.version : SESSION_VERSION,
-      idAt: (at: number) => slots[at]?.id,
+      id: this.#index.idAt(place)!,
+      parentId: this.#index.idAt(this.#index.parentAt(place)) ?? null,
+      version: line === undefined ? this.header.version : SESSION_VERSION,
+      idAt: (other: number) => this.#index.idAt(other),
     };
-    return readEntry(this.#lineAt(place), known, blobs, (count) => {
+    return readEntry(text, known, blobs, (count) => {
       const message = `${count} large ${count === 1 ? "output is" : "outputs are"} no longer in the blob store`;
       if (!this.#problems.some((problem) => problem.message === message)) {
         this.#report({ kind: "missing-blob", message });
       }
     });
-  }
-
-  #lineAt(place: number): string {
-    const { at, size, line } = this.#index.slots[place]!;
-    return line ?? this.#file!.read(at, size).toString("utf8");
   }
 
   /** An entry for a copy: as it is, with references to blobs. Throws `XdevError` `no-entry`. */
@@ -341,12 +336,12 @@ export class SessionStore {
 
   /** All of them. */
   *rawEntries(): Generator<SessionEntry> {
-    for (const { id } of this.#index.slots) yield this.rawEntry(id);
+    for (let place = 0; place < this.#index.length; place++) yield this.#readAt(place, undefined);
   }
 
-  /** What is known of the entries, for a copy. */
-  get slots(): readonly Readonly<Slot>[] {
-    return this.#index.slots;
+  /** The ids of all entries in the order of the file. */
+  *ids(): Generator<string> {
+    for (let place = 0; place < this.#index.length; place++) yield this.#index.idAt(place)!;
   }
 
   /** Takes lines that another session's file has, with their ids: a copy. */
@@ -354,7 +349,7 @@ export class SessionStore {
     for (const line of lines) {
       const raw = parseJson(line) as RawEntry;
       this.#index.add(raw.id!, this.#index.placeOf(raw.parentId ?? "") ?? -1, raw, { at: -1, size: 0, line });
-      const place = this.#index.slots.length - 1;
+      const place = this.#index.length - 1;
       if (this.#path !== MEMORY_ONLY) this.#pending.push(place);
       this.#leaf = place;
       if (hasAnswer(raw)) this.#isKept = true;
@@ -371,12 +366,8 @@ export class SessionStore {
       const file = this.#file ?? this.#makeFile();
       this.#readForeign(file);
       for (const place of this.#pending) {
-        const slot = this.#index.slots[place]!;
-        const line = this.#lineForFile(slot);
-        slot.at = file.append(line);
-        slot.size = file.end - slot.at - 1;
-        slot.line = undefined;
-        this.#index.placed(slot);
+        const at = file.append(this.#lineForFile(this.#index.whereAt(place).line!));
+        this.#index.placed(place, { at, size: file.end - at - 1 });
         written++;
       }
     } catch (error) {
@@ -390,7 +381,7 @@ export class SessionStore {
     const file = SessionFile.create(this.#path);
     const preview = previewOf(
       this.header,
-      this.#pending.map((place) => this.#index.slots[place]!.line!),
+      this.#pending.map((place) => this.#index.whereAt(place).line!),
     );
     if (preview !== undefined) this.header.preview = preview;
     try {
@@ -404,8 +395,7 @@ export class SessionStore {
     return file;
   }
 
-  #lineForFile(slot: Slot): string {
-    const line = slot.line!;
+  #lineForFile(line: string): string {
     if (line.length < LARGE || !this.#blobs) return line;
     const entry = JSON.parse(line) as RawEntry;
     if (!mayBeLarge(entry) || entry.blobs !== undefined) return line;
