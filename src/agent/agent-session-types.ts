@@ -5,11 +5,13 @@
  * How one is made (agent-session.ts):
  *
  *     const session = await createAgentSession({
- *       dataDir, cwd, store, sessions,              // src/session: where entries go, and how others are opened
- *       models, model,                              // ModelCatalog, and what is talked to first
+ *       dataDir, cwd, store,                        // a SessionStore, new or opened; the session closes it
+ *       model, isModelChosen, thinkingLevel,        // what is talked to first, and whether the user said so
+ *       models: modelCatalog({ dataDir, cwd, env }),// src/models/catalog.ts, for other models
  *       tools, systemPrompt,                        // ToolSet, and the built-in text
  *       manager, hooks, queue,                      // ExtensionManager, HooksBus, MessageQueue; each may be missing
- *       settings,                                   // partial; see DEFAULT_SESSION_SETTINGS
+ *       places, todos, env, scratch,                // ResourcePlaces, TodoList, and what the user's commands need
+ *       settings, maxTurns,                         // partial; see DEFAULT_SESSION_SETTINGS
  *     });
  *     session.subscribe((event) => mode.event(event));
  *     await session.start("startup");               // session_start, resources_discover
@@ -297,6 +299,9 @@ export interface AgentSession {
 
   /** Runs a command of the user in the session's folder; the model is told with the next prompt. */
   bash(command: string, options?: BashOptions): Promise<BashResult>;
+  /** Runs Python code of the user in a process that lives as long as the session. Rejects with `no-python`. */
+  python(code: string, options?: BashOptions): Promise<BashResult>;
+  /** Ends what `bash` and `python` run. */
   abortBash(): void;
 
   /** A fresh session; true if an extension cancelled it. Waits for what goes on to end. */

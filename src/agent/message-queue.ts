@@ -13,6 +13,8 @@ export interface MessageQueue {
   connect(agent: Target): void;
   /** Queues a text; `action` is `steer`, `followUp` or `aside`. */
   add(extension: string, action: QueueAction, text: string): void;
+  /** The user has said something: what each extension may queue counts anew. */
+  startRun(): void;
   /** The notes that have not been told yet; they are taken. */
   takeAsides(): AsideMessage[];
 }
@@ -47,6 +49,9 @@ export function createMessageQueue(): MessageQueue {
       const deliver = (target: Target): void => target[action]({ role: "user", content: text, timestamp });
       if (agent) deliver(agent);
       else early.push(deliver);
+    },
+    startRun() {
+      counts.clear();
     },
     takeAsides() {
       const taken = asides;

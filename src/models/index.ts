@@ -122,6 +122,13 @@ export async function listModels(options: Omit<ModelOptions, "spec">): Promise<M
   };
 }
 
+/** The models of every provider that can be used, as requests need them. Throws XdevError `bad-models-file`. */
+export async function usableModels(options: Omit<ModelOptions, "spec">): Promise<Model<Api>[]> {
+  const [sources, { allProviders }] = await Promise.all([load(options), import("./choose.ts")]);
+  const providers = await allProviders(sources);
+  return providers.flatMap(({ route, models }) => (route ? [...models] : []));
+}
+
 async function load(options: Omit<ModelOptions, "spec">) {
   const { loadModelsFile } = await import("./file.ts");
   const { env, offline, signal, localServers, registered = [] } = options;

@@ -1,0 +1,177 @@
+/** The beginning and the end of a session, and the ways from one to another. */
+import { resolve } from "node:path";
+import { XdevError } from "../../base/errors.ts";
+import { withTimeout } from "../../base/time.ts";
+import type { SessionStore } from "../../session/store.ts";
+import type { SessionStartReason } from "../agent-session-types.ts";
+import { type AskedEvent, parseResult } from "../extension-results.ts";
+import { messageText } from "../messages.ts";
+import { endUserCommands } from "./commands.ts";
+import type { Core } from "./core.ts";
+import { recordChoices, restoreChoices } from "./models.ts";
+import { loadResources } from "./resources.ts";
+
+/** How long extensions have for `session_shutdown`, in ms (extension-api.md). */
+const SHUTDOWN_MS = 5000;
+
+type Reason = "new" | "resume" | "fork";
+
+/** Says that the session is there; modules that listen have handled it when this resolves. */
+export async function announceStart(
+  core: Core,
+  reason: SessionStartReason,
+  previousSessionFile?: string,
+): Promise<void> {
+  const { cwd } = core.options;
+  const { id: sessionId, file } = core.store;
+  const model = core.model ? `${core.model.model.provider}/${core.model.model.id}` : null;
+  const more = previousSessionFile === undefined ? {} : { previousSessionFile };
+  core.emit({
+    type: "session_start",
+    reason,
+    sessionId,
+    cwd,
+    ...(file === undefined ? {} : { sessionFile: file }),
+    ...more,
+  });
+  const v1 = { cwd, sessionId, model };
+  core.tellHooks("session_start", v1);
+  await core.events?.tell("session_start", { ...v1, reason, ...more }, v1);
+}
+
+export async function start(
+  core: Core,
+  reason: "startup" | "resume" | "fork",
+  previousSessionFile?: string,
+): Promise<void> {
+  await announceStart(core, reason, previousSessionFile);
+  await loadResources(core, "startup");
+  core.rebuild();
+}
+
+export async function newSession(core: Core, parentSession?: string): Promise<{ cancelled: boolean }> {
+  if (await isCancelled(core, "session_before_switch", { reason: "new" })) return { cancelled: true };
+  await endWork(core);
+  const { SessionStore } = await import("../../session/index.ts");
+  const { cwd, dataDir } = core.options;
+  const { file, folder } = core.store;
+  const store =
+    file === undefined || folder === undefined
+      ? SessionStore.inMemory({ cwd })
+      : SessionStore.create({
+          cwd,
+          dataDir,
+          sessionDir: folder,
+          ...(parentSession === undefined ? {} : { parentSession }),
+        });
+  await goTo(core, store, "new");
+  return { cancelled: false };
+}
+
+/** Rejects with what is wrong with the file before anything has changed. */
+export async function switchSession(core: Core, path: string): Promise<{ cancelled: boolean }> {
+  const event = { reason: "resume", targetSessionFile: path };
+  if (await isCancelled(core, "session_before_switch", event)) return { cancelled: true };
+  const { SessionStore } = await import("../../session/index.ts");
+  if (core.store.file !== undefined && resolve(path) === core.store.file) return { cancelled: false };
+  const store = await SessionStore.open(resolve(core.options.cwd, path), { dataDir: core.options.dataDir });
+  await endWork(core);
+  for (const { message } of store.problems) core.notice(message);
+  await goTo(core, store, "resume");
+  return { cancelled: false };
+}
+
+/** The branch before a message of the user, as a session of its own; gives the message's text. */
+export async function fork(core: Core, entryId: string): Promise<{ text?: string; cancelled: boolean }> {
+  const entry = core.store.getEntry(entryId);
+  if (entry?.type !== "message" || entry.message.role !== "user") {
+    throw new XdevError("unknown-entry", `${entryId} is no message of the user in this session`);
+  }
+  const text = messageText(entry.message);
+  const { cancelled } = await branchOff(core, entryId, entry.parentId);
+  return cancelled ? { cancelled } : { text, cancelled };
+}
+
+export async function clone(core: Core): Promise<{ cancelled: boolean }> {
+  const { leafId } = core.store;
+  if (leafId === null) throw new XdevError("unknown-entry", "there is nothing in the session yet");
+  return branchOff(core, leafId, leafId);
+}
+
+async function branchOff(core: Core, entryId: string, upTo: string | null): Promise<{ cancelled: boolean }> {
+  if (await isCancelled(core, "session_before_branch", { entryId })) return { cancelled: true };
+  if (await isCancelled(core, "session_before_switch", { reason: "fork" })) return { cancelled: true };
+  await endWork(core);
+  const { forkSession } = await import("../../session/index.ts");
+  await goTo(core, forkSession(core.store, { upTo }), "fork");
+  return { cancelled: false };
+}
+
+/** `session_before_switch`, `session_before_branch`: the first that cancels decides. */
+async function isCancelled(
+  core: Core,
+  event: Extract<AskedEvent, "session_before_switch" | "session_before_branch">,
+  payload: Record<string, unknown>,
+): Promise<boolean> {
+  if (event === "session_before_switch") core.tellHooks(event, payload);
+  let cancelled = false;
+  await core.events?.ask(
+    event,
+    () => payload,
+    (result) => {
+      cancelled = parseResult(event, result).cancel === true;
+      return cancelled;
+    },
+  );
+  return cancelled;
+}
+
+/** Everything that belongs to the session that is left ends; nothing of it is told to the next one. */
+async function endWork(core: Core): Promise<void> {
+  core.steering.clear();
+  core.followUps.clear();
+  core.nextTurn = [];
+  core.compacting?.abort.abort();
+  await core.compacting?.done;
+  core.run?.abort();
+  await core.run?.done;
+  await endUserCommands(core);
+}
+
+async function goTo(core: Core, store: SessionStore, reason: Reason): Promise<void> {
+  const previous = core.store;
+  const previousSessionFile = previous.file;
+  core.store = store;
+  core.freshFrom = 0;
+  core.turnsExhausted = false;
+  if (core.resources) core.resources.watch = undefined;
+  // A fresh session goes on with what is chosen now; one that was there before, with what it had.
+  if (reason === "resume") await restoreChoices(core, false);
+  else {
+    const { model, thinkingLevel } = store.buildContext();
+    core.recorded = { model, thinkingLevel };
+    if (reason === "fork") recordChoices(core);
+  }
+  core.rebuild();
+  previous.close();
+  const told = { reason, ...(previousSessionFile === undefined ? {} : { previousSessionFile }) };
+  await announceStart(core, reason, previousSessionFile);
+  core.publish({ type: "session_switch", ...told });
+  core.tellHooks("session_switch", told);
+  if (reason === "fork") {
+    core.publish({
+      type: "session_branch",
+      ...(previousSessionFile === undefined ? {} : { previousSessionFile }),
+    });
+  }
+}
+
+export async function dispose(core: Core): Promise<void> {
+  if (core.isDisposed) return;
+  core.isDisposed = true;
+  await endWork(core);
+  core.emit({ type: "session_shutdown" });
+  const told = core.events?.tell("session_shutdown", {});
+  if (told) await withTimeout(told, SHUTDOWN_MS, "the end of the extensions").catch(() => {});
+  core.store.close();
+}
