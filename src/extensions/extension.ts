@@ -266,7 +266,10 @@ export class Extension {
         onMessage: (value) => mine(() => this.#receive(value)),
         onProblem: (problem) => mine(() => this.#die(problem)),
         onLog: (line) => {
-          if (this.#lastChannel === channel) this.#log("info", line);
+          if (this.#lastChannel !== channel) return;
+          // A line of a worker is a message, however short it is.
+          if (this.kind === "worker" && this.#isAlive() && !this.#countFrame()) return;
+          this.#log("info", line);
         },
         onClose: (end) =>
           mine(() => {

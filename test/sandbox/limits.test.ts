@@ -69,6 +69,14 @@ const CASES: [string, string, RegExp, Partial<ExtensionHostSettings>?][] = [
   ["a flood of messages", 'for (;;) console.log("x");', TOO_OFTEN],
   ["a flood of messages between two turns", 'for (;;) { console.log("x"); await null; }', TOO_OFTEN],
   [
+    "a flood of errors that nothing catches",
+    `for (;;) {
+       for (let i = 0; i < 100; i++) queueMicrotask(() => { throw ""; });
+       await new Promise((resolve) => setTimeout(resolve, 0));
+     }`,
+    TOO_OFTEN,
+  ],
+  [
     "a flood of log text",
     'for (;;) console.log("x".repeat(100000));',
     /^wrote more than 1048576 bytes to its log in a second \(extensionHost\.maxLogBytesPerSecond\)$/,
