@@ -1,9 +1,11 @@
 /**
- * Benchmarks, as ratios to what is compared with: the start of the compiled program, the protocol of extensions, and the sandbox.
+ * Benchmarks, as ratios to what is compared with: the start of the compiled program, the protocol of extensions, the sandbox, and
+ * sessions.
  *
  * Usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
  *        scripts/bench protocol [--runs N] [--json] [--spread]
  *        scripts/bench sandbox [--runs N] [--json]
+ *        scripts/bench session [--runs N] [--json]
  *
  * Exit status: 0 all targets met, 1 one missed or a run failed, 2 wrong use.
  */
@@ -13,13 +15,14 @@ import { parseArgs } from "node:util";
 const USAGE = `usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
        scripts/bench protocol [--runs N] [--json] [--spread]
        scripts/bench sandbox [--runs N] [--json]
+       scripts/bench session [--runs N] [--json]
   --runs N     rounds, at least 15; default 25, of the protocol 60
   --json       print all figures as JSON
   --xdev FILE  measure this executable; default dist/xdev, built if it is missing
   --spread     leave it to the kernel which cores are used; default one, where there is taskset`;
 const MINIMUM_RUNS = 15;
 
-const BENCHMARKS = ["start", "protocol", "sandbox"] as const;
+const BENCHMARKS = ["start", "protocol", "sandbox", "session"] as const;
 type Benchmark = (typeof BENCHMARKS)[number];
 
 interface Options {
@@ -39,7 +42,7 @@ async function main(): Promise<number> {
     return 2;
   }
   try {
-    return await { start, protocol, sandbox }[options.benchmark](options);
+    return await { start, protocol, sandbox, session }[options.benchmark](options);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     return 1;
@@ -74,6 +77,16 @@ async function sandbox({ runs, json }: Options): Promise<number> {
   const result = await benchmarkSandbox({ runs, progress });
   console.log(json ? sandboxJson(result) : sandboxText(result));
   return judgeSandbox(result).every(({ met }) => met) ? 0 : 1;
+}
+
+async function session({ runs, json }: Options): Promise<number> {
+  const [{ benchmarkSession }, { judgeSession, sessionJson, sessionText }] = await Promise.all([
+    import("./benchmarks/session.ts"),
+    import("./benchmarks/session-report.ts"),
+  ]);
+  const result = await benchmarkSession({ runs, progress });
+  console.log(json ? sessionJson(result) : sessionText(result));
+  return judgeSession(result).every(({ met }) => met) ? 0 : 1;
 }
 
 function progress(text: string): void {
