@@ -29,13 +29,13 @@ interface Item {
 /**
  * @param entries those of the context, oldest first; a compaction may lead
  * @param keep about how much is kept, in tokens
- * @param always cut also where all of it would be kept: before the user's last message, or (`all`) behind everything
+ * @param always where it is cut if all of it would be kept: before the user's last message, or else (`all`) behind everything
  */
 export function planCompaction(
   entries: readonly SessionEntry[],
   keep: number,
   tokensOf: (message: AgentMessage) => number,
-  always: "no" | "last-turn" | "all",
+  always: "last-turn" | "all",
 ): CompactionPlan | undefined {
   const [first] = entries;
   const previous = first?.type === "compaction" ? first : undefined;
@@ -71,14 +71,13 @@ function findCut(
   items: readonly Item[],
   keep: number,
   tokensOf: (message: AgentMessage) => number,
-  always: "no" | "last-turn" | "all",
+  always: "last-turn" | "all",
 ): number | undefined {
   const isPossible = possibleCuts(items);
   let tokens = 0;
   let at = items.length;
   while (at > 0 && tokens < keep) tokens += tokensOf(items[--at]!.message);
   if (at === 0 && tokens <= keep) {
-    if (always === "no") return undefined;
     const lastTurn = items.findLastIndex(({ message }) => message.role === "user");
     if (lastTurn > 0 && isPossible[lastTurn]) return lastTurn;
     return always === "all" ? items.length : undefined;

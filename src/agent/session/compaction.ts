@@ -20,13 +20,17 @@ export async function compactManually(core: Core, instructions?: string): Promis
   return conduct(core, plan, "manual", instructions);
 }
 
-/** True if the conversation is shorter now. What goes wrong is told, and not tried again in this run. */
+/**
+ * True if the conversation is shorter now. What goes wrong is told, and not tried again in this run. Within a run the user's
+ * last message stays; `beforePrompt` another one is about to come.
+ */
 export async function compactAutomatically(
   core: Core,
   reason: "threshold" | "overflow",
   run: Run,
+  beforePrompt = false,
 ): Promise<boolean> {
-  const plan = makePlan(core, reason === "overflow" ? "last-turn" : "no");
+  const plan = makePlan(core, beforePrompt ? "all" : "last-turn");
   if (!plan) return false;
   core.publish({ type: "auto_compaction_start", reason });
   const willRetry = reason === "overflow";
@@ -51,7 +55,7 @@ export async function compactAutomatically(
   }
 }
 
-function makePlan(core: Core, always: "no" | "last-turn" | "all"): CompactionPlan | undefined {
+function makePlan(core: Core, always: "last-turn" | "all"): CompactionPlan | undefined {
   return planCompaction(core.store.contextEntries(), compactionBudget(core).keep, messageTokens, always);
 }
 

@@ -79,7 +79,7 @@ function begin(
     core.setSystemPrompt(asked.systemPrompt);
     if (isContextFull(core)) {
       const { compactAutomatically } = await import("./compaction.ts");
-      await compactAutomatically(core, "threshold", run);
+      await compactAutomatically(core, "threshold", run, true);
       core.setSystemPrompt(asked.systemPrompt);
     }
     giveTitle(core, typed);
