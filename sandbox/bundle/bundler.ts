@@ -28,6 +28,7 @@ const IDLE_MS = 250;
 
 interface Job {
   entry: string;
+  begins: () => void;
   resolve(bundled: Bundled): void;
   reject(error: Error): void;
 }
@@ -57,10 +58,13 @@ export class Bundler {
     this.#open().catch(() => {});
   }
 
-  /** Bundles the extension at `entry`. Throws what `bundleExtension` throws, and `bundle-failed` if that does not end. */
-  bundle(entry: string): Promise<Bundled> {
+  /**
+   * Bundles the extension at `entry`; `begins` is called when those before it are done. Throws what `bundleExtension` throws, and
+   * `bundle-failed` if that does not end.
+   */
+  bundle(entry: string, begins: () => void = () => {}): Promise<Bundled> {
     return new Promise((resolve, reject) => {
-      this.#jobs.push({ entry, resolve, reject });
+      this.#jobs.push({ entry, begins, resolve, reject });
       this.#next();
     });
   }
@@ -70,6 +74,7 @@ export class Bundler {
     const job = this.#jobs.shift();
     if (job === undefined) return this.#wait();
     this.#current = job;
+    job.begins();
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
       () => this.#fail(job, `bundling took longer than ${formatMs(this.#timeoutMs)}`),

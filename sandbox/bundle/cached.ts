@@ -55,9 +55,12 @@ export async function keptBundle(entry: string, cache: Cache): Promise<LoadedBun
   return loaded({ source: await decodeSlowly(found.bytes), digest, imports }, places);
 }
 
-/** Bundles the extension at `entry`, and keeps the bundle. Throws what `bundleExtension` throws. */
-export async function freshBundle(entry: string, cache: Cache): Promise<LoadedBundle> {
-  const bundled = await bundler.bundle(entry);
+/**
+ * Bundles the extension at `entry`, and keeps the bundle; `begins` is called when those of others before it are done. Throws what
+ * `bundleExtension` throws.
+ */
+export async function freshBundle(entry: string, cache: Cache, begins?: () => void): Promise<LoadedBundle> {
+  const bundled = await bundler.bundle(entry, begins);
   // Not waited for: the worker is.
   void keep(entry, bundled, cache);
   const source = await decodeSlowly(bundled.source);

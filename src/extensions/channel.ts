@@ -11,6 +11,8 @@ export interface ChannelHandlers {
   onProblem(problem: string): void;
   /** A line for the extension's log: a process's standard error, a guest's console. */
   onLog(line: string): void;
+  /** Something holds the other side up that is no doing of its own: its clocks stand still until the function that this gives is called. */
+  hold?(): () => void;
   /** The other side is gone. Called exactly once, after the last message; `reason` completes "extension x …". */
   onClose(end: ChannelEnd): void;
 }

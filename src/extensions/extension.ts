@@ -265,6 +265,7 @@ export class Extension {
       channel.open({
         onMessage: (value) => mine(() => this.#receive(value)),
         onProblem: (problem) => mine(() => this.#die(problem)),
+        hold: () => (this.#channel === channel ? this.hold() : () => {}),
         onLog: (line) => {
           if (this.#lastChannel !== channel) return;
           // A line of a worker is a message, however short it is.

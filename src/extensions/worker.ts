@@ -95,7 +95,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     const guest = await starting;
     guest.onMessage((message) => receive(message));
     guest.onExit(close);
-    const bundle = kept ?? (await freshBundle(path, cache));
+    const bundle = kept ?? (await ownBundle());
     const texts = sources ?? (await guestSourcesFor(platform, bundle));
     const authority = await (early ?? options.authority?.(bundle, () => {}));
     broker = authority?.broker;
@@ -111,6 +111,12 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     });
     for (const frame of waiting ?? []) guest.post(JSON.stringify(frame));
     waiting = undefined;
+  };
+
+  /** One extension is bundled after the other: how long those before it take is not its fault. */
+  const ownBundle = (): Promise<LoadedBundle> => {
+    const release = handlers?.hold?.();
+    return freshBundle(path, cache, release).finally(release);
   };
 
   /** Long frames are looked at a piece at a time; what comes after one waits for it. */

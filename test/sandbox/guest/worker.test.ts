@@ -189,9 +189,24 @@ describe("a worker extension", () => {
     });
   }
 
-  test("a changed event.input is what runs", async () => {
-    await using loaded = await load('pi.on("tool_call", (event) => { event.input.command += " -l"; });');
+  test("a changed event.input is what runs, for one that may change calls", async () => {
+    using folder = new Folder();
+    const path = folder.file(
+      "guest.ts",
+      'export default (pi) => pi.on("tool_call", (event) => { event.input.command += " -l"; });',
+    );
+    await using loaded = await loadExtensions([path], {}, { changeCalls: true });
     assert.deepEqual(await decide(loaded), { allow: true, arguments: { command: "ls -l" } });
+  });
+
+  test("a changed event.input denies the call for one that may not, whatever the change is", async () => {
+    await using loaded = await load('pi.on("tool_call", (event) => { event.input.command += " -l"; });');
+    const verdict = await decide(loaded);
+    assert.equal(verdict.allow, false);
+    assert.match(
+      "reason" in verdict ? verdict.reason : "",
+      /^blocked by extension guest: it wants to change the call/,
+    );
   });
 
   test("tool_result handlers see each other's changes, and what they return replaces the members", async () => {
@@ -230,6 +245,19 @@ describe("a worker extension", () => {
     assert.equal(loaded.manager.extensions[0]?.state, "ready");
   });
 
+  test("one extension that is long in being bundled takes no other one's time to load", async () => {
+    using folder = new Folder();
+    const long = `export default () => {}; export const f = () => {${"a=[b.c,/x/];".repeat(180_000)}};`;
+    const guard = 'export default (pi) => pi.on("tool_call", () => ({ block: true, reason: "guarded" }));';
+    const paths = [folder.file("long.ts", long), folder.file("guard.ts", guard)];
+    await using loaded = await loadExtensions(paths, { handshakeTimeoutMs: 1000 });
+    assert.deepEqual(
+      loaded.manager.extensions.map(({ name, state }) => `${name} ${state}`),
+      ["long failed", "guard ready"],
+    );
+    assert.match(JSON.stringify(await decide(loaded)), /guarded/);
+  });
+
   test("one extension that hangs delays no other one's answer", async () => {
     using folder = new Folder();
     const hung = folder.file("a-hung.ts", "export default (pi) => pi.on('turn_end', () => { for (;;) {} });");
@@ -252,7 +280,7 @@ describe("ctx in a worker extension", () => {
     using folder = new Folder();
     const source =
       'export default (pi) => pi.on("tool_call", (event, ctx) => { event.input.command = ctx.cwd; });';
-    await using loaded = await loadExtensions([folder.file("guest.ts", source)]);
+    await using loaded = await loadExtensions([folder.file("guest.ts", source)], {}, { changeCalls: true });
     loaded.manager.emit("session_start", { cwd: "/work", sessionId: "s", model: "m" });
     assert.deepEqual(await decide(loaded), { allow: true, arguments: { command: "/work" } });
     await loaded.manager.extensions[0]?.restart();
