@@ -41,7 +41,9 @@ export function dangerOf({ kind, value }: Permission): string | undefined {
     case "provider":
       return "reads the whole conversation";
     case "tools":
-      return "in the place of a built-in tool";
+      return value === "bash" || value === "*"
+        ? "with all your rights: it can change the commands that run"
+        : "with all your rights: it can change what the tool is told to do";
     default:
       return undefined;
   }
@@ -50,7 +52,10 @@ export function dangerOf({ kind, value }: Permission): string | undefined {
 /** What permissions mean together, as sentences. `names` says which are new and which it has had before. */
 export function combinations(all: Permissions): string[] {
   const has = (kind: keyof Permissions) => (all[kind]?.length ?? 0) > 0;
-  const ways = (["net", "run", "provider"] as const).filter(has);
+  const changesCommands = all.tools?.some((name) => name === "bash" || name === "*") === true;
+  const ways = (["net", "run", "provider", "tools"] as const).filter((kind) =>
+    kind === "tools" ? changesCommands : has(kind),
+  );
   const sentences: string[] = [];
   if (ways.length > 0) {
     const what = [

@@ -34,7 +34,7 @@ const VERBS: Readonly<Record<Kind, string>> = {
   session: "the session:",
   ui: "talk to you",
   provider: "be a model provider",
-  tools: "replace the tool",
+  tools: "change or replace the tool",
   wasm: "use WebAssembly",
 };
 

@@ -50,7 +50,7 @@ function verbText(request: Request): string {
     case "session":
       return `${request.access} the session`;
     case "tools":
-      return `replace the tool ${request.name}`;
+      return `change or replace the tool ${request.name}`;
     case "model":
       return "call the model";
     case "provider":

@@ -20,7 +20,7 @@ const MAX_VALUES = 30;
 const MAX_COMMAND = 4000;
 
 const INTERESTING_MODULES = /^(?:node:)?(?:fs|child_process|http|https|os|process)(?:\/|$)/;
-const INTERESTING_TEXT = /https?:|wss?:|\bexec\b|\.env\b|WebAssembly|registerProvider|registerTool/;
+const INTERESTING_TEXT = /https?:|wss?:|\bexec\b|\.env\b|WebAssembly|registerProvider|registerTool|tool_call/;
 
 /** Whether a bundle needs no scan: nothing in it looks like anything that takes a permission. */
 export function looksIdle(source: string, imports: readonly string[]): boolean {
@@ -45,12 +45,19 @@ export function scanBundle(source: string, imports: readonly string[]): Permissi
     if (found.writesSomething) found.add("write", "$CWD");
   }
   if (modules.has("child_process") && !found.has("run")) found.add("run", "*");
+  if (found.changesInput && source.includes("tool_call")) {
+    for (const name of found.toolNames.size > 0 ? found.toolNames : ["*"]) found.add("tools", name);
+  }
   return found.permissions();
 }
 
 class Found {
   readonly #values = new Map<Kind, Set<string>>();
   writesSomething = false;
+  /** It changes the arguments of calls. */
+  changesInput = false;
+  /** The built-in tools whose names stand in it. */
+  readonly toolNames = new Set<string>();
 
   add(kind: Kind, text: string): void {
     const values = this.#values.get(kind) ?? new Set();
@@ -82,6 +89,8 @@ type Any = Node & {
   property?: Any;
   computed?: boolean;
   arguments?: Any[];
+  left?: Any;
+  argument?: Any;
   quasis?: { value: { cooked?: string | null }; tail: boolean }[];
   expressions?: Any[];
   properties?: Any[];
@@ -122,7 +131,9 @@ function look(node: Node, found: Found, usesFiles: boolean): void {
   const any = node as Any;
   switch (node.type) {
     case "Literal":
-      if (typeof any.value === "string") lookForHost(any.value, true, found);
+      if (typeof any.value !== "string") break;
+      lookForHost(any.value, true, found);
+      if (BUILTIN_TOOLS.has(any.value)) found.toolNames.add(any.value);
       break;
     case "TemplateLiteral": {
       const [first] = any.quasis ?? [];
@@ -135,6 +146,10 @@ function look(node: Node, found: Found, usesFiles: boolean): void {
         if (name !== undefined && /^[A-Z][A-Z0-9_]*$/.test(name) && !PLAIN_VARIABLES.has(name))
           found.add("env", name);
       }
+      break;
+    case "AssignmentExpression":
+    case "UpdateExpression":
+      if (isInput((any.left ?? any.argument)?.object)) found.changesInput = true;
       break;
     case "Identifier":
       if (any.name === "WebAssembly") found.add("wasm", "*");
@@ -225,6 +240,14 @@ function folderOf(node: Any): string | undefined {
   const isHome = node.type === "MemberExpression" && nameOf(node.property) === "HOME";
   const isCwd = node.type === "MemberExpression" && nameOf(node.property) === "cwd";
   return isHome ? "$HOME" : isCwd ? "$CWD" : undefined;
+}
+
+/** `event.input`, or something in it. */
+function isInput(node: Any | undefined): boolean {
+  for (let one = node; one?.type === "MemberExpression"; one = one.object) {
+    if (nameOf(one.property) === "input") return true;
+  }
+  return false;
 }
 
 function nameOf(node: Any | undefined): string | undefined {

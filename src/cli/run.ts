@@ -279,10 +279,10 @@ async function loadExtensions(
       notice: (text) => mode.notice(text),
       // Without a terminal a notification has no effect (extension-api.md, "`ctx.ui` by mode").
       notify: (extension, message, level) => log.debug(`extension ${extension} says (${level}): ${message}`),
-      action: (extension, { action, text, payload }, rights) => {
+      action: (extension, { action, text, payload }, rights, isProjects) => {
         if (action === "register_provider") {
           const isAllowed =
-            settings.extensionHost.allowProviders.includes(extension) ||
+            (!isProjects && settings.extensionHost.allowProviders.includes(extension)) ||
             rights?.has({ kind: "provider" }) === true;
           state.registering.push(registerProvider(extension, payload, isAllowed, state, mode));
           return;

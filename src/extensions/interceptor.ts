@@ -15,15 +15,23 @@ import {
   type ResponseFrame,
 } from "./frame.ts";
 
-export function extensionInterceptor(extension: Extension): Interceptor {
+/** Whether an extension may change a call of that tool: rejects with the reason if not. */
+export type MayChange = (extension: Extension, tool: string) => Promise<void>;
+
+export function extensionInterceptor(extension: Extension, mayChange: MayChange): Interceptor {
   return {
     name: `extension ${extension.name}`,
-    toolCall: (call, signal) => decide(extension, call, signal),
+    toolCall: (call, signal) => decide(extension, mayChange, call, signal),
     toolResult: (call, result, signal) => patch(extension, call, result, signal),
   };
 }
 
-async function decide(extension: Extension, call: ToolCall, signal?: AbortSignal): Promise<Verdict> {
+async function decide(
+  extension: Extension,
+  mayChange: MayChange,
+  call: ToolCall,
+  signal?: AbortSignal,
+): Promise<Verdict> {
   if (extension.owesDenial) {
     extension.owesDenial = false;
     return deny(extension, `it ${extension.reason ?? "is not running"}`);
@@ -50,6 +58,12 @@ async function decide(extension: Extension, call: ToolCall, signal?: AbortSignal
   const revise = parseRevise(reply.revise);
   if (!revise) return { allow: true };
   if ("problem" in revise) return deny(extension, revise.problem);
+  try {
+    // Whoever writes the command of another's tool has its rights.
+    await mayChange(extension, call.tool);
+  } catch (error) {
+    return deny(extension, `it wants to change the call, ${errorText(error)}`);
+  }
   return { allow: true, revise: revise.arguments };
 }
 

@@ -48,8 +48,11 @@ export interface LoadFailure {
 export interface ManagerHost extends CallServices {
   /** Tells the user something once: a retired extension, a skipped tool. */
   notice(text: string): void;
-  /** `rights` are those of a module; a process extension has none of its own. */
-  action(extension: string, frame: ActionFrame, rights: Rights | undefined): void;
+  /**
+   * `rights` are those of a module; a process extension has none of its own. `isProjects`: the project brings it, so that its name
+   * says nothing about what the user meant by that name.
+   */
+  action(extension: string, frame: ActionFrame, rights: Rights | undefined, isProjects: boolean): void;
   /** The tools of extensions have changed: one was retired, or is back. */
   toolsChanged?(): void;
   /** A line of an extension's own log; false if it was dropped, and should be shown nowhere. */
@@ -107,7 +110,14 @@ export class ExtensionManager {
     this.extensions = extensions;
     this.events = new EventSender(extensions);
     this.#rightsOf = rightsOf;
-    this.#interceptors = [...extensions.map(extensionInterceptor), ...missing.map(missingInterceptor)];
+    const mayChange = async (extension: Extension, tool: string): Promise<void> => {
+      if ([...(this.#registered.get(extension)?.values() ?? [])].includes(tool)) return;
+      await rightsOf(extension)?.demand({ kind: "tools", name: tool });
+    };
+    this.#interceptors = [
+      ...extensions.map((extension) => extensionInterceptor(extension, mayChange)),
+      ...missing.map(missingInterceptor),
+    ];
     this.#host = host;
   }
 
@@ -116,10 +126,12 @@ export class ExtensionManager {
     const { host } = options;
     let manager: ExtensionManager | undefined;
     const rights = new Map<Extension, Rights>();
+    const projects = new Set<Extension>();
     const rightsOf = (extension: Extension): Rights | undefined =>
       extension.kind === "worker" ? (rights.get(extension) ?? NO_RIGHTS) : undefined;
     const handlers: ExtensionHandlers = {
-      onAction: (extension, frame) => host.action(extension.name, frame, rightsOf(extension)),
+      onAction: (extension, frame) =>
+        host.action(extension.name, frame, rightsOf(extension), projects.has(extension)),
       onCall: (extension, frame, asking) => answerCall(extension, frame, host, asking, rightsOf(extension)),
       onLog: (extension, level, text) => {
         if (host.log?.(extension.name, level, text) === false) return;
@@ -170,6 +182,7 @@ export class ExtensionManager {
         return options.wrapChannel?.(channel, identity) ?? channel;
       };
       const extension = new Extension(identity, open, limits, handlers, VERSION);
+      if (origin === "project") projects.add(extension);
       return extension;
     });
     const starts = extensions.map((extension) => extension.start());

@@ -15,6 +15,7 @@ import { identifyExtensions } from "../../src/extensions/discovery.ts";
 import type { Extension } from "../../src/extensions/extension.ts";
 import type { EventName, HostFrame, ResponseFrame } from "../../src/extensions/frame.ts";
 import { ExtensionManager, type ManagerHost } from "../../src/extensions/manager.ts";
+import { CHANGES_CALLS } from "../support/extensions.ts";
 import { Folder } from "../support/folder.ts";
 import { scriptedWorker } from "./guest.ts";
 import type { Script } from "./script.ts";
@@ -102,6 +103,7 @@ export class Session implements AsyncDisposable {
       sources,
       settings,
       env: process.env,
+      authority: async () => CHANGES_CALLS,
       wrapChannel: (channel, { name, path }) => {
         const limit = settings.overrides[name]?.maxFrameBytes ?? settings.maxFrameBytes;
         return this.#watch(name, this.#workers.has(name) ? scriptedWorker(path, limit) : channel);

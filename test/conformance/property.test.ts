@@ -90,7 +90,7 @@ async function start(channel: Channel): Promise<{ extension: Extension; ready: P
 const decide = (extension: Extension) =>
   guarded(
     decideToolCall(
-      [extensionInterceptor(extension)],
+      [extensionInterceptor(extension, async () => {})],
       { tool: "bash", arguments: { command: "ls" }, callId: "c" },
       (args) => args,
     ),

@@ -373,10 +373,10 @@ describe("extensions in a run", () => {
       'export default (pi) => pi.on("tool_call", (e) => { e.input = { wrong: [1] }; });',
     );
     const turns = [call("bash", { command: "echo original" }), { text: "ok" }];
-    assert.deepEqual(toolResults(await xdev(replay(folder, turns, "--mode", "json", "-e", good))), [
-      ["bash", false, "revised"],
-    ]);
-    const [result] = toolResults(await xdev(replay(folder, turns, "--mode", "json", "-e", bad)));
+    const play = (path: string, name: string) =>
+      xdev(replay(folder, turns, "--mode", "json", "-e", path, `--allow-all=${name}`));
+    assert.deepEqual(toolResults(await play(good, "good")), [["bash", false, "revised"]]);
+    const [result] = toolResults(await play(bad, "bad"));
     assert.equal(result?.[1], true);
     assert.match(result?.[2] ?? "", /blocked by extension bad: its revised arguments are not valid/);
   });
