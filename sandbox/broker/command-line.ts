@@ -3,6 +3,9 @@
  * with arguments, if that is all that a shell would make of it.
  */
 
+/** A longer command is left to a shell, in characters: each is looked at, and the agent's loop waits. */
+const MAX_COMMAND = 32 * 1024;
+
 /** Unquoted, each means something to a shell, or to some shell. */
 const META = /[|&;<>()$`\\*?[\]{}\n\r\0]/;
 /** These do at the start of a word. */
@@ -21,6 +24,7 @@ const BUILT_IN: ReadonlySet<string> = new Set(
  * are allowed, within double quotes nothing that a shell would replace.
  */
 export function splitCommand(command: string): string[] | undefined {
+  if (command.length > MAX_COMMAND) return undefined;
   const words: string[] = [];
   let word: string | undefined;
   for (let at = 0; at < command.length; at++) {

@@ -32,11 +32,19 @@ async function readLine(signal: AbortSignal): Promise<string | undefined> {
   if (signal.aborted || hasEnded) return undefined;
   const { createInterface } = await import("node:readline");
   const lines = createInterface({ input: process.stdin, terminal: false });
-  const start = performance.now();
+  let isOpen = false;
+  // However long the event loop was busy meanwhile: what had been typed by then is read in the turns between.
+  const open = setTimeout(() => {
+    setImmediate(() =>
+      setImmediate(() => {
+        isOpen = true;
+      }),
+    );
+  }, TOO_SOON_MS);
   try {
     return await new Promise((resolve) => {
       lines.on("line", (line) => {
-        if (performance.now() - start >= TOO_SOON_MS) resolve(line);
+        if (isOpen) resolve(line);
       });
       // Ctrl+D, or a terminal that is gone.
       lines.once("close", () => {
