@@ -55,6 +55,7 @@ async function readLine(signal: AbortSignal): Promise<string | undefined> {
     });
   } finally {
     lines.removeAllListeners("close");
+    clearTimeout(open);
     lines.close();
     process.stdin.pause();
   }
