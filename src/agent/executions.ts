@@ -40,9 +40,7 @@ declare module "@earendil-works/pi-agent-core" {
 export function executionText(message: BashExecutionMessage | PythonExecutionMessage): string {
   const isShell = message.role === "bashExecution";
   const { output, exitCode } = message;
-  const parts = [
-    isShell ? `Ran \`${message.command}\`` : `Ran in Python:\n${fenced(message.code, "python")}`,
-  ];
+  const parts = [isShell ? ran(message.command) : `Ran in Python:\n\n${fenced(message.code, "python")}`];
   parts.push(output === "" ? "(no output)" : fenced(output));
   if (message.cancelled) parts.push("(cancelled)");
   else if (exitCode === undefined) parts.push("(the process ended)");
@@ -53,6 +51,10 @@ export function executionText(message: BashExecutionMessage | PythonExecutionMes
     parts.push(`[Output truncated.${where}]`);
   }
   return parts.join("\n\n");
+}
+
+function ran(command: string): string {
+  return /[`\n]/.test(command) ? `Ran:\n\n${fenced(command, "sh")}` : `Ran \`${command}\``;
 }
 
 /** A block that what is in it can't end. */

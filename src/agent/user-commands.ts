@@ -1,6 +1,11 @@
 /** What the user runs himself: `!command` and `!!command` in a shell, `$code` and `$$code` in the session's Python. */
+import { stripControls } from "../base/text.ts";
 import type { BashExecutionMessage, PythonExecutionMessage } from "./executions.ts";
 import type { PythonSession } from "./python.ts";
+import { exitStatus } from "./tools/bash.ts";
+import { findShell, runShell } from "./tools/shell.ts";
+import { TailOutput } from "./tools/tail-output.ts";
+import { throttle } from "./tools/throttle.ts";
 
 export interface UserCommand {
   kind: "bash" | "python";
@@ -11,8 +16,12 @@ export interface UserCommand {
 }
 
 /** Undefined for any other text, and where nothing stands behind the prefix. */
-export function parseUserCommand(_text: string): UserCommand | undefined {
-  throw new Error("not yet");
+export function parseUserCommand(text: string): UserCommand | undefined {
+  const prefixed = /^(!!?|\$\$?)([\s\S]*)$/.exec(text.trim());
+  const [, prefix = "", rest = ""] = prefixed ?? [];
+  const source = rest.trim();
+  if (source === "") return undefined;
+  return { kind: prefix[0] === "!" ? "bash" : "python", source, excludeFromContext: prefix.length === 2 };
 }
 
 export interface ExecutionOptions {
@@ -25,19 +34,82 @@ export interface ExecutionOptions {
   scratch(): Promise<string>;
 }
 
+const UPDATE_MS = 100;
+/** A timer can't wait longer. The user ends his own commands. */
+const NO_TIMEOUT = 2 ** 31 - 1;
+
 /** Runs a command by the user's shell. Rejects only if the shell can't be started: a failure is its result. */
 export async function runUserBash(
-  _command: string,
-  _options: ExecutionOptions & { cwd: string; env: Record<string, string> },
+  command: string,
+  options: ExecutionOptions & { cwd: string; env: Record<string, string> },
 ): Promise<BashExecutionMessage> {
-  throw new Error("not yet");
+  const { cwd, env, signal } = options;
+  const { end, ...output } = await collect(options, async (onData) =>
+    runShell(await findShell(env), command, { cwd, env, timeoutMs: NO_TIMEOUT, signal, onData }),
+  );
+  if (end.killed.length > 0) {
+    const names = stripControls([...new Set(end.killed)].join(", "));
+    output.output = withNote(output.output, `killed what was left in the background: ${names}`);
+  }
+  const cancelled = end.reason !== "exit";
+  return {
+    role: "bashExecution",
+    command,
+    ...output,
+    exitCode: cancelled ? undefined : exitStatus(end),
+    cancelled,
+    ...common(options),
+  };
 }
 
 /** Runs code in the session's Python. Rejects with `XdevError` `no-python` if there is none. */
 export async function runUserPython(
-  _code: string,
-  _python: PythonSession,
-  _options: ExecutionOptions,
+  code: string,
+  python: PythonSession,
+  options: ExecutionOptions,
 ): Promise<PythonExecutionMessage> {
-  throw new Error("not yet");
+  const { signal } = options;
+  const { end, ...output } = await collect(options, (onData) => python.run(code, { signal, onData }));
+  if (end.isLost) {
+    output.output = withNote(output.output, "the Python process has ended, and what it had defined is gone");
+  }
+  const exitCodes = { done: 0, error: 1, aborted: undefined, exit: undefined };
+  return {
+    role: "pythonExecution",
+    code,
+    ...output,
+    exitCode: exitCodes[end.reason],
+    cancelled: end.reason === "aborted",
+    ...common(options),
+  };
+}
+
+type OnData = (chunk: Buffer, stream: "stdout" | "stderr") => Promise<void> | undefined;
+
+/** Runs something and keeps the end of its output, and all of it in a file if it is long. */
+async function collect<End>({ scratch, onUpdate }: ExecutionOptions, work: (onData: OnData) => Promise<End>) {
+  const tail = new TailOutput(scratch);
+  const progress = throttle(UPDATE_MS, () => onUpdate?.(tail.view().text));
+  let end: End;
+  try {
+    end = await work((chunk, stream) => {
+      const wait = tail.add(chunk, stream);
+      progress.run();
+      return wait;
+    });
+  } finally {
+    progress.stop();
+    await tail.end();
+  }
+  const { text, details } = tail.view();
+  const { truncated, fullOutputPath } = details;
+  return { end, output: text, truncated, ...(fullOutputPath === undefined ? {} : { fullOutputPath }) };
+}
+
+function common({ excludeFromContext }: ExecutionOptions) {
+  return { timestamp: Date.now(), ...(excludeFromContext ? { excludeFromContext } : {}) };
+}
+
+function withNote(text: string, note: string): string {
+  return `${text === "" ? "" : `${text}\n\n`}[${note}]`;
 }

@@ -88,7 +88,7 @@ function withNotes(text: string, notes: readonly string[]): string {
 }
 
 /** The status as a shell shows it: a signal counts as 128 and its number. */
-function exitStatus({ code, signal }: ShellEnd): number {
+export function exitStatus({ code, signal }: ShellEnd): number {
   if (code !== null) return code;
   return 128 + (signal === null ? 0 : constants.signals[signal]);
 }

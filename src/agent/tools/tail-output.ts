@@ -3,6 +3,11 @@ import { stripControls } from "../../base/text.ts";
 import { formatBytes, MAX_BYTES, MAX_LINES, tailBytes } from "./limits.ts";
 import { Spill } from "./spill.ts";
 
+export interface OutputDetails {
+  truncated: boolean;
+  fullOutputPath?: string | undefined;
+}
+
 /**
  * A program's output as it comes: the tail in memory, everything in a file once there is more than a result holds.
  * Whatever comes, memory holds some hundred KB.
@@ -49,7 +54,7 @@ export class TailOutput {
   }
 
   /** The tail as the model sees it, without escape sequences, and the note that something is missing, if it is. */
-  view(): { text: string; note: string | undefined; details: object } {
+  view(): { text: string; note: string | undefined; details: OutputDetails } {
     const lines = readable(this.#tail).replace(/\n$/, "").split("\n");
     const shown = lines.slice(-MAX_LINES).join("\n");
     const text = new TextDecoder().decode(wholeLines(Buffer.from(shown)));
