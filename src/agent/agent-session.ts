@@ -8,6 +8,7 @@ import { beginWith, enqueue, prompt } from "./session/input.ts";
 import * as models from "./session/models.ts";
 import type { AgentSessionOptions } from "./session/options.ts";
 import { listCommands } from "./session/resources.ts";
+import { restoreTodos } from "./session/todo.ts";
 import * as usage from "./session/usage.ts";
 
 export type { AgentSessionOptions } from "./session/options.ts";
@@ -18,6 +19,7 @@ export async function createAgentSession(options: AgentSessionOptions): Promise<
   core.setResolved(options.model);
   await models.restoreChoices(core, options.isModelChosen === true, options.thinkingLevel);
   core.rebuild();
+  restoreTodos(core);
   const { manager, queue } = options;
   queue?.connect({
     steer: (message) => core.steering.add(message),

@@ -170,8 +170,6 @@ export class Core {
   rebuild(): void {
     const { messages } = this.store.buildContext();
     this.messages = [this.leadingMessage(), ...messages.filter(({ role }) => role !== "system")];
-    const { todos } = this.options;
-    todos?.restore(messages);
   }
 
   leadingMessage(systemPrompt: string = this.systemPrompt): SystemMessage {

@@ -10,6 +10,7 @@ import { endUserCommands } from "./commands.ts";
 import type { Core } from "./core.ts";
 import { recordChoices, restoreChoices } from "./models.ts";
 import { loadResources } from "./resources.ts";
+import { restoreTodos } from "./todo.ts";
 
 /** How long extensions have for `session_shutdown`, in ms (extension-api.md). */
 const SHUTDOWN_MS = 5000;
@@ -153,6 +154,7 @@ async function goTo(core: Core, store: SessionStore, reason: Reason): Promise<vo
     if (reason === "fork") recordChoices(core);
   }
   core.rebuild();
+  restoreTodos(core);
   previous.close();
   const told = { reason, ...(previousSessionFile === undefined ? {} : { previousSessionFile }) };
   await announceStart(core, reason, previousSessionFile);

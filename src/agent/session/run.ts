@@ -2,7 +2,12 @@
  * A run: what follows one prompt until nothing goes on by itself any more. It is made of attempts, each of them one pass of
  * pi-agent-core's loop; between two of them stand what went wrong (a retry, a compaction, a stream rule) and what was queued.
  */
-import { type AgentMessage, runAgentLoop, runAgentLoopContinue } from "@earendil-works/pi-agent-core";
+import {
+  type AgentMessage,
+  runAgentLoop,
+  runAgentLoopContinue,
+  type StreamFn,
+} from "@earendil-works/pi-agent-core";
 import type { AssistantMessage, AssistantMessageEvent } from "@earendil-works/pi-ai";
 import { errorText } from "../../base/errors.ts";
 import { redact } from "../../base/log.ts";
@@ -119,11 +124,13 @@ export class Run {
     const context = { messages: core.messages.slice(), tools: core.options.tools.active() };
     const config = loopConfig(core, this, attempt, fromSteering === true);
     const emit = (event: Parameters<typeof onLoopEvent>[3]) => onLoopEvent(core, this, attempt, event);
-    const model = core.model!.model;
+    const { signal } = attempt.abort;
+    // The model may be another from one turn to the next.
+    const stream: StreamFn = (model, ...rest) => core.streamOf(model)(model, ...rest);
     try {
       if (prompts) {
-        await runAgentLoop(prompts, context, config, emit, attempt.abort.signal, core.streamOf(model));
-      } else await runAgentLoopContinue(context, config, emit, attempt.abort.signal, core.streamOf(model));
+        await runAgentLoop(prompts, context, config, emit, signal, stream);
+      } else await runAgentLoopContinue(context, config, emit, signal, stream);
     } finally {
       this.#attempt = undefined;
     }

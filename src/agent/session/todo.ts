@@ -5,6 +5,19 @@ import type { Core } from "./core.ts";
 
 const reminders = new WeakMap<Core, TodoReminders>();
 
+/** Another branch is open: its list is that of the last result of the tool, also where the model sees only a summary of it. */
+export function restoreTodos({ options, store }: Core): void {
+  const { todos } = options;
+  if (!todos) return;
+  for (const id of store.getBranchIds().reverse()) {
+    if (store.typeOf(id)?.role !== "toolResult") continue;
+    const entry = store.getEntry(id);
+    if (entry?.type !== "message" || entry.message.role !== "toolResult") continue;
+    if (entry.message.toolName === "todo") return todos.restore([entry.message]);
+  }
+  todos.restore([]);
+}
+
 /** The user wrote: reminders count anew. */
 export function resetTodos(core: Core): void {
   reminders.get(core)?.reset();

@@ -8,6 +8,7 @@ import { messageText } from "../messages.ts";
 import { filesOf } from "./compaction-plan.ts";
 import type { Core } from "./core.ts";
 import { summarize } from "./summarize.ts";
+import { restoreTodos } from "./todo.ts";
 
 export interface Navigation {
   cancelled: boolean;
@@ -53,6 +54,7 @@ export async function navigateTree(
     store.branch(newLeafId);
     const summaryEntry = summary && keepSummary(core, oldLeafId, summary);
     core.rebuild();
+    restoreTodos(core);
     core.freshFrom = 0;
     if (core.resources) core.resources.watch = undefined;
     const told = {
