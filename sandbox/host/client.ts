@@ -44,6 +44,8 @@ export interface HostOptions {
 const END_MS = 500;
 /** What waits to be read by the host, in bytes. */
 const MAX_UNREAD_BYTES = 128 * 1024 * 1024;
+/** The same in records: a short one takes more than its bytes. */
+const MAX_UNREAD_RECORDS = 20_000;
 /**
  * What the process may have besides twice what its guests may, in bytes: it ends a guest that has too much by itself (memory.ts), and
  * when it does not, it is ended. Looked at this often, in ms; twice in a row is too much.
@@ -52,6 +54,8 @@ const RESIDENT_BYTES = 512 * 1024 * 1024;
 const LOOK_MS = 500;
 /** How long the agent looks at records without a break, in ms. */
 const SLICE_MS = 2;
+/** As much is read before it looks at the clock again: a piece may hold several hundred records. */
+const PIECE_BYTES = 8192;
 
 interface Guest {
   onMessage: (message: GuestMessage) => void;
@@ -70,6 +74,7 @@ export class HostClient {
   readonly #isOver: Promise<void>;
   #next = 1;
   #unread = 0;
+  #unreadRecords = 0;
   #ended = false;
   #sliceStart = 0;
   /** What the guests' heaps may have together. */
@@ -168,19 +173,26 @@ export class HostClient {
 
   #write(bytes: Uint8Array): void {
     this.#unread += bytes.byteLength;
-    if (this.#unread > MAX_UNREAD_BYTES) return this.#crash("did not read what it was sent");
+    this.#unreadRecords++;
+    if (this.#unread > MAX_UNREAD_BYTES || this.#unreadRecords > MAX_UNREAD_RECORDS)
+      return this.#crash("did not read what it was sent");
     void this.#program.write(bytes).then(() => {
       this.#unread -= bytes.byteLength;
+      this.#unreadRecords--;
     });
   }
 
-  /** The agent's loop gets its turn between two pieces, however much there is to read. */
+  /** The agent's loop gets its turn between two pieces, however much there is to read, and however many records are in it. */
   #read(chunk: Uint8Array): Promise<void> | undefined {
     if (this.#sliceStart === 0) this.#sliceStart = performance.now();
-    this.#reader.push(chunk);
-    if (performance.now() - this.#sliceStart < SLICE_MS) return undefined;
-    this.#sliceStart = 0;
-    return new Promise((resolve) => setImmediate(resolve));
+    for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+      this.#reader.push(chunk.subarray(at, at + PIECE_BYTES));
+      if (performance.now() - this.#sliceStart < SLICE_MS) continue;
+      this.#sliceStart = 0;
+      const rest = chunk.subarray(at + PIECE_BYTES);
+      return new Promise<void>((resolve) => setImmediate(resolve)).then(() => this.#read(rest));
+    }
+    return undefined;
   }
 
   #receive({ extension, kind, number, parts }: WireRecord): void {

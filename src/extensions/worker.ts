@@ -180,8 +180,10 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     if (!closed) worker?.post(["return", id, reply]);
   };
 
+  /** Names of our own texts that were asked for. */
+  const given = new Set<string>();
   const carryOut = async (operation: string, text: string, bytes?: Uint8Array): Promise<CallReturn> => {
-    if (operation === "guest.source") return guestSource(platform, text);
+    if (operation === "guest.source") return guestSource(platform, text, given);
     if (!broker) return failure("EACCES", "this extension has no system calls");
     // A copy: what a worker sends may be memory that it can still change.
     return broker.call(operation, text, bytes && new Uint8Array(bytes));
@@ -217,12 +219,13 @@ const TOLD_CHARS = 8000;
 
 type CallMessage = Extract<GuestMessage, readonly ["call", ...unknown[]]>;
 
-/** One of our own texts, for boot. */
-async function guestSource(platform: Platform, args: string): Promise<CallReturn> {
+/** One of our own texts, for boot, which keeps it: each is `given` once. */
+async function guestSource(platform: Platform, args: string, given: Set<string>): Promise<CallReturn> {
   try {
     const { name } = JSON.parse(args) as { name: unknown };
     const known = guestSourceName(String(name));
-    if (known === undefined) return failure("ENOENT", "there is no such module");
+    if (known === undefined || given.has(known)) return failure("ENOENT", "there is no such module");
+    given.add(known);
     return { text: JSON.stringify((await platform.guestSource(known)).text) };
   } catch (error) {
     return failure("EIO", errorText(error));

@@ -154,31 +154,49 @@ describe("the agent's end of an extension host", () => {
     assert.deepEqual([one.exits, host.crashes], [[], []]);
   });
 
-  test("one that reads nothing takes a bounded amount of memory and is ended", async () => {
-    const start = await programStarter();
-    let pid: number | undefined;
-    const crashed = Promise.withResolvers<string>();
-    const client = new HostClient({
-      program: { file: "/bin/sh", args: ["-c", "sleep 100"] },
-      start: (...given) => {
-        const program = start(...given);
-        pid = program.pid;
-        return program;
-      },
-      maxRecordBytes: 1000,
-      isAlone: false,
-      onCrash: (reason) => {
-        crashed.resolve(reason);
-        return () => ({ restart: false });
-      },
-    });
-    const guest: GuestWorker = client.startGuest(1e6).guest;
-    guest.post(BOOT);
-    const frame = "x".repeat(4 * 1024 * 1024);
-    for (let sent = 0; sent < 40 && !client.ended; sent++) guest.post(frame);
-    assert.equal(await crashed.promise, "did not read what it was sent");
-    await gone(pid!);
+  test("however many records it sends at once, the agent has its turn between them, and their order stays", async () => {
+    const host = fakeHost();
+    const one = guestOf(host);
+    const count = 200_000;
+    const records = Array.from({ length: count }, (_, i) => encodeRecord(1, KIND.call, i + 1, ["a.b", "{}"]));
+    const read = host.says(Buffer.concat(records));
+    assert.ok(one.messages.length < count / 4, `${one.messages.length} at once`);
+    await read;
+    assert.deepEqual(
+      one.messages.map((message) => (message as unknown[])[1]),
+      Array.from({ length: count }, (_, i) => i + 1),
+    );
   });
+
+  for (const [what, length, most] of [
+    ["long", 4 * 1024 * 1024, 40],
+    ["short", 10, 100_000],
+  ] as const)
+    test(`one that reads nothing takes a bounded amount of memory and is ended, also if what it gets is ${what}`, async () => {
+      const start = await programStarter();
+      let pid: number | undefined;
+      const crashed = Promise.withResolvers<string>();
+      const client = new HostClient({
+        program: { file: "/bin/sh", args: ["-c", "sleep 100"] },
+        start: (...given) => {
+          const program = start(...given);
+          pid = program.pid;
+          return program;
+        },
+        maxRecordBytes: 1000,
+        isAlone: false,
+        onCrash: (reason) => {
+          crashed.resolve(reason);
+          return () => ({ restart: false });
+        },
+      });
+      const guest: GuestWorker = client.startGuest(1e6).guest;
+      guest.post(BOOT);
+      const frame = "x".repeat(length);
+      for (let sent = 0; sent < most && !client.ended; sent++) guest.post(frame);
+      assert.equal(await crashed.promise, "did not read what it was sent");
+      await gone(pid!);
+    });
 
   test("one that cannot be started is told like one that died", async () => {
     const start = await programStarter();
