@@ -4,6 +4,7 @@ import { XdevError } from "../base/errors.ts";
 import { canonicalPath } from "../base/files.ts";
 import { BlobStore } from "./blobs.ts";
 import { summaryOf } from "./list.ts";
+import { forgetLists } from "./list-cache.ts";
 import { lockSession } from "./lock.ts";
 
 /**
@@ -16,6 +17,7 @@ export async function deleteSession(path: string, { dataDir }: { dataDir: string
   const lock = lockSession(file);
   try {
     unlinkSync(file);
+    forgetLists(dataDir);
   } finally {
     lock.release();
   }

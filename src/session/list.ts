@@ -1,33 +1,16 @@
 /**
- * The sessions there are. A list reads the first 4 KB of each file, and the last 4 KB for a name that was given later; it never
- * depends on how long a session is.
+ * The sessions there are. What a list says comes from the two ends of each file, however long it is (summary.ts), or from the
+ * last list (list-cache.ts).
  */
-import { closeSync, fstatSync, openSync, readdirSync, readSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { readdirSync, statSync } from "node:fs";
+import { join, resolve, sep } from "node:path";
 import { systemCode, XdevError } from "../base/errors.ts";
 import { pause } from "../base/slices.ts";
-import { parseJson } from "./entry-text.ts";
+import { ListCache } from "./list-cache.ts";
 import { idOfFileName, sessionFolder, sessionsFolder } from "./paths.ts";
-import { HEAD, TAIL, userText, userTextOfPart } from "./preview.ts";
-import { asHeader, asTitleLine } from "./schema.ts";
-import type { SessionHeader } from "./types.ts";
+import { type SessionSummary, summaryOf, summaryReader } from "./summary.ts";
 
-export interface SessionSummary {
-  path: string;
-  id: string;
-  /** "" if the file does not say. */
-  cwd: string;
-  name: string | undefined;
-  /** The beginning of the first user message. */
-  firstMessage: string | undefined;
-  /** ISO 8601. */
-  created: string;
-  /** When something was last added, in ms since 1970. */
-  modified: number;
-  /** In bytes. */
-  size: number;
-  parentSession: string | undefined;
-}
+export { type SessionSummary, summaryOf };
 
 export interface ListOptions {
   /** Only sessions that were started there. */
@@ -40,20 +23,32 @@ export interface ListOptions {
 /** All sessions, the one used last first. Files that are no sessions, or can't be read, are left out. */
 export async function listSessions(dataDir: string, options: ListOptions = {}): Promise<SessionSummary[]> {
   const summaries: SessionSummary[] = [];
-  const reader = new SummaryReader();
+  const read = summaryReader();
+  const isAll = options.cwd === undefined && options.sessionDir === undefined;
+  const cache = isAll ? new ListCache(dataDir) : undefined;
   let files = 0;
   for (const path of sessionFiles(dataDir, options)) {
-    if (++files % 64 === 0) await pause();
+    if (++files % 128 === 0) await pause();
     options.signal?.throwIfAborted();
-    const summary = reader.read(path);
+    const summary = cache ? cached(cache, path, read) : read(path);
     if (summary && belongs(summary, options.cwd)) summaries.push(summary);
   }
+  await cache?.save();
   return summaries.sort((a, b) => b.modified - a.modified || (a.path < b.path ? 1 : -1));
 }
 
-/** What a list says of one file; undefined if it is no session. */
-export function summaryOf(path: string): SessionSummary | undefined {
-  return new SummaryReader().read(path);
+function cached(
+  cache: ListCache,
+  path: string,
+  read: (path: string) => SessionSummary | undefined,
+): SessionSummary | undefined {
+  const info = statSync(path, { throwIfNoEntry: false });
+  if (info === undefined) return undefined;
+  const known = cache.get(path, info.mtimeMs, info.size);
+  if (known) return known;
+  const summary = read(path);
+  if (summary) cache.add(summary);
+  return summary;
 }
 
 /** The session that was used last, of those started in `cwd`. */
@@ -121,7 +116,7 @@ function* sessionFiles(dataDir: string, { cwd, sessionDir }: ListOptions): Gener
 }
 
 function* filesIn(folder: string): Generator<string> {
-  for (const name of namesIn(folder)) if (name.endsWith(".jsonl")) yield join(folder, name);
+  for (const name of namesIn(folder)) if (name.endsWith(".jsonl")) yield `${folder}${sep}${name}`;
 }
 
 function namesIn(folder: string): string[] {
@@ -131,95 +126,4 @@ function namesIn(folder: string): string[] {
     if (systemCode(error) === undefined) throw error;
     return [];
   }
-}
-
-/** Reads the two ends of files into the same memory, one after the other. */
-class SummaryReader {
-  readonly #bytes = Buffer.allocUnsafe(Math.max(HEAD, TAIL));
-
-  read(path: string): SessionSummary | undefined {
-    let fd: number | undefined;
-    try {
-      fd = openSync(path, "r");
-      const info = fstatSync(fd);
-      if (!info.isFile()) return undefined;
-      const count = readSync(fd, this.#bytes, 0, HEAD, 0);
-      const head = readHead(this.#bytes.toString("utf8", 0, count), info.size > count);
-      if (!head) return undefined;
-      const { header, title } = head;
-      let name = head.name;
-      if (info.size > HEAD) {
-        const at = Math.max(HEAD, info.size - TAIL);
-        const length = readSync(fd, this.#bytes, 0, TAIL, at);
-        name = nameIn(this.#bytes.toString("latin1", 0, length), this.#bytes) ?? name;
-      }
-      const isTitleNewer = title?.title && (!name || title.updatedAt > name.timestamp);
-      return {
-        path,
-        id: header.id,
-        cwd: header.cwd,
-        name: (isTitleNewer ? title.title : name?.name)?.trim() || undefined,
-        firstMessage: header.preview ?? head.firstMessage,
-        created: header.timestamp,
-        modified: info.mtimeMs,
-        size: info.size,
-        parentSession: header.parentSession,
-      };
-    } catch (error) {
-      if (systemCode(error) === undefined) throw error;
-      return undefined;
-    } finally {
-      if (fd !== undefined) closeSync(fd);
-    }
-  }
-}
-
-interface Name {
-  name: string | undefined;
-  timestamp: string;
-}
-
-interface Head {
-  header: SessionHeader;
-  title: ReturnType<typeof asTitleLine>;
-  name: Name | undefined;
-  firstMessage: string | undefined;
-}
-
-function readHead(text: string, isCut: boolean): Head | undefined {
-  const lines = text.split("\n");
-  const part = isCut ? lines.pop() : undefined;
-  const first = parseJson(lines[0] ?? "");
-  const title = asTitleLine(first);
-  const header = asHeader(title ? parseJson(lines[1] ?? "") : first);
-  if (!header) return undefined;
-  let name: Name | undefined;
-  let firstMessage: string | undefined;
-  for (const line of lines.slice(title ? 2 : 1)) {
-    if (line.startsWith('{"type":"session_info"')) name = asName(parseJson(line)) ?? name;
-    else firstMessage ??= line.includes('"role":"user"') ? userText(parseJson(line)) : undefined;
-  }
-  if (part !== undefined) firstMessage ??= userTextOfPart(part);
-  return { header, title, name, firstMessage };
-}
-
-/** The last name in a part of a file, whose first line may have lost its beginning. */
-function nameIn(latin1: string, bytes: Buffer): Name | undefined {
-  let at = latin1.length;
-  while (at > 0) {
-    at = latin1.lastIndexOf('{"type":"session_info"', at - 1);
-    if (at < 0) return undefined;
-    const end = latin1.indexOf("\n", at);
-    if ((at === 0 || latin1[at - 1] === "\n") && end > 0) {
-      const name = asName(parseJson(bytes.toString("utf8", at, end)));
-      if (name) return name;
-    }
-  }
-  return undefined;
-}
-
-function asName(value: unknown): Name | undefined {
-  const { name, timestamp } = (value ?? {}) as Record<string, unknown>;
-  if (typeof name !== "string" && name !== undefined) return undefined;
-  return { name, timestamp: typeof timestamp === "string" ? timestamp : "" };
 }

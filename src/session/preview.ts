@@ -5,7 +5,7 @@ import type { SessionHeader } from "./types.ts";
 
 /** A list reads so many bytes of a file's beginning, and of its end. */
 export const HEAD = 4096;
-export const TAIL = 4096;
+export const TAIL = 512;
 /** In UTF-16 units. */
 const LENGTH = 200;
 /** A line that begins later than this may show too little of its message. */
@@ -49,11 +49,7 @@ export function previewOf(header: SessionHeader, lines: readonly string[]): stri
 }
 
 function shorten(text: string): string {
-  return ellipsis(
-    text
-      .slice(0, LENGTH * 4)
-      .replace(/\s+/g, " ")
-      .trim(),
-    LENGTH,
-  );
+  const start = text.slice(0, LENGTH * 2);
+  const isPlain = !start.includes("\n") && !start.includes("\t") && !start.includes("  ");
+  return ellipsis((isPlain ? start : start.replace(/\s+/g, " ")).trim(), LENGTH);
 }

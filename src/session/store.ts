@@ -15,7 +15,7 @@ import { SessionFile } from "./file.ts";
 import { LARGE, mayBeLarge, moveOut } from "./large.ts";
 import { scanLines, scanLinesNow } from "./lines.ts";
 import { idOfFileName, isSessionId, newSessionId, sessionFileName, sessionFolder } from "./paths.ts";
-import { previewOf, TAIL } from "./preview.ts";
+import { HEAD, previewOf, TAIL } from "./preview.ts";
 import { SessionReader } from "./read.ts";
 import type { RawEntry } from "./schema.ts";
 import { treeOf } from "./tree.ts";
@@ -435,8 +435,8 @@ export class SessionStore {
       this.#write();
       const { name } = this.#index;
       const file = this.#file;
-      if (file && name?.name && name.at > TAIL && file.end - name.at > TAIL) {
-        this.append({ type: "session_info", name: name.name });
+      if (file && name && name.at > HEAD - TAIL && file.end - name.at > TAIL) {
+        this.append({ type: "session_info", name: name.name ?? "" });
       }
     }
     this.#isClosed = true;

@@ -124,6 +124,26 @@ describe("a list of sessions", () => {
     assert.deepEqual([summary!.name, summary!.firstMessage, summary!.id], ["Titled", "one", HEADER.id]);
   });
 
+  test("remembers what it said of many sessions, and sees what has changed since", async () => {
+    using folder = new Folder();
+    const stores = Array.from({ length: 80 }, (_, n) => session(folder, "/work/a", `message ${n}`));
+    const first = await listSessions(folder.path);
+    assert.ok(existsSync(join(folder.path, "sessions", ".list.json")));
+    assert.deepEqual(await listSessions(folder.path), first);
+    const changed = await SessionStore.open(stores[7]!.file!, { dataDir: folder.path });
+    changed.setName("Changed");
+    changed.close();
+    await deleteSession(stores[8]!.file!, { dataDir: folder.path });
+    assert.equal(existsSync(join(folder.path, "sessions", ".list.json")), false, "nothing is left of it");
+    const second = await listSessions(folder.path);
+    assert.equal(second.length, 79);
+    assert.equal(second.find(({ id }) => id === stores[7]!.id)!.name, "Changed");
+    for (const broken of ["{", "null", '{"version":1,"rows":[null]}', '{"version":1,"rows":[["a",{}]]}']) {
+      folder.file("sessions/.list.json", broken);
+      assert.deepEqual(await listSessions(folder.path), second);
+    }
+  });
+
   test("leaves out what is no session, and is empty where there is nothing", async () => {
     using folder = new Folder();
     assert.deepEqual(await listSessions(folder.path), []);
