@@ -9,9 +9,13 @@ import { basename, dirname, join } from "node:path";
 import { errorText, systemCode } from "../base/errors.ts";
 import { canonicalPath, isInside, readSmallFile, resolvePath } from "../base/files.ts";
 import { oneLine, stripControls } from "../base/text.ts";
-import type { ResourceDiagnostic, ResourceOrigin, ResourcePlaces } from "./resources.ts";
-
-export type ResourceKind = "skill" | "prompt" | "rule";
+import type {
+  ExtraPath,
+  ResourceDiagnostic,
+  ResourceKind,
+  ResourceOrigin,
+  ResourcePlaces,
+} from "./resources.ts";
 
 export interface ResourceFile {
   /** Absolute. */
@@ -43,8 +47,8 @@ export async function findResources(kind: ResourceKind, places: ResourcePlaces):
   const finder = new Finder(kind);
   await finder.folderOf("user", join(places.dataDir, FOLDERS[kind]), places.dataDir);
   finder.trusted(places.workspace);
-  for (const { path, root, extension } of places.extra ?? []) {
-    await finder.extra(resolvePath(path, root), root, extension);
+  for (const named of places.extra ?? []) {
+    if (named.kind === kind) await finder.extra(named);
   }
   return finder;
 }
@@ -84,7 +88,8 @@ class Finder implements FoundFiles {
     }
   }
 
-  async extra(path: string, root: string, extension: string): Promise<void> {
+  async extra({ path: named, root, extension }: ExtraPath): Promise<void> {
+    const path = resolvePath(named, root);
     const by = `named by extension ${extension}`;
     try {
       const [real, own] = await Promise.all([canonicalPath(path), canonicalPath(root)]);

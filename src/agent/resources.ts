@@ -12,8 +12,12 @@ export interface ResourcePlaces {
   extra?: readonly ExtraPath[];
 }
 
+export type ResourceKind = "skill" | "prompt" | "rule";
+
 /** A file or folder that an extension names. */
 export interface ExtraPath {
+  /** What is looked for there: a folder of skills has texts in it that are no prompts. */
+  kind: ResourceKind;
   path: string;
   /** The extension's own folder: relative paths start here, and nothing outside of it is read. */
   root: string;

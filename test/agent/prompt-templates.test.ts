@@ -51,7 +51,7 @@ describe("prompt templates", () => {
     folder.file("repo/.xdev/prompts/deep/c.md", "c");
     folder.file("ext/p/B.md", "B");
     folder.file("ext/p/d.md", "d");
-    const extra = [{ path: "p", root: join(folder.path, "ext"), extension: "tool" }];
+    const extra = [{ kind: "prompt" as const, path: "p", root: join(folder.path, "ext"), extension: "tool" }];
     const { templates, diagnostics } = await loadPromptTemplates({ ...(await trustedPlaces(folder)), extra });
     assert.deepEqual(
       templates.map(({ name, content, origin }) => [name, content, origin]),

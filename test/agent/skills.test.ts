@@ -85,8 +85,9 @@ describe("skills", () => {
     symlinkSync("../secret", join(folder.path, "ext/link"));
     const root = join(folder.path, "ext");
     const paths = ["skills", join(root, "one"), "single.md", "run.sh", "../secret", "link", "nothing"];
-    const extra = paths.map((path) => ({ path, root, extension: "tool" }));
-    const { skills, diagnostics } = await loadSkills({ ...userPlaces(folder), extra });
+    const extra = paths.map((path) => ({ kind: "skill" as const, path, root, extension: "tool" }));
+    const others = [{ kind: "prompt" as const, path: "skills", root, extension: "other" }];
+    const { skills, diagnostics } = await loadSkills({ ...userPlaces(folder), extra: [...others, ...extra] });
     assert.deepEqual(
       skills.map(({ name, origin }) => [name, origin]),
       [

@@ -73,7 +73,7 @@ function assertUnderstood(words: readonly string[]): void {
 
 describe("the pages", () => {
   test("are the files in src/docs, and what they include is there", () => {
-    const pages = Object.keys(files).filter((path) => path.endsWith(".md"));
+    const pages = Object.keys(files).filter((path) => /^[^/]+\.md$/.test(path));
     assert.deepEqual(pages.sort(), PAGE_NAMES.map((name) => `${name}.md`).sort());
     for (const name of PAGE_NAMES) {
       for (const path of includesOf(files[`${name}.md`]!)) assert.ok(path in files, `${name}: ${path}`);

@@ -53,9 +53,11 @@ async function discover(core: Core, reason: "startup" | "reload"): Promise<Extra
     (result, { name, path }) => {
       const { skillPaths, promptPaths } = parseResult("resources_discover", result);
       const root = dirname(path);
-      for (const one of [...(skillPaths ?? []), ...(promptPaths ?? [])]) {
-        found.push({ path: resolve(root, one), root, extension: name });
-      }
+      const add = (kind: ExtraPath["kind"], paths: readonly string[] | undefined | null) => {
+        for (const one of paths ?? []) found.push({ kind, path: resolve(root, one), root, extension: name });
+      };
+      add("skill", skillPaths);
+      add("prompt", promptPaths);
       return undefined;
     },
   );

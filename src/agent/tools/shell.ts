@@ -37,7 +37,9 @@ export async function runShell(shell: string, command: string, options: ShellOpt
   const start = await programStarter();
   // One pipe for both streams is the only way to see their true order. On the command's own first line, so that line
   // numbers in the shell's messages stay right; a syntax error there comes through the other pipe.
-  const child = start(shell, ["-c", `exec 2>&1; ${command}`], options);
+  // A bash at the first level whose input is a socket, as a pipe is here, takes itself for one behind rshd and runs ~/.bashrc.
+  const env = { SHLVL: "1", ...options.env };
+  const child = start(shell, ["-c", `exec 2>&1; ${command}`], { cwd: options.cwd, env });
   child.endInput();
 
   let sliceStart = performance.now();
