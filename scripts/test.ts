@@ -24,6 +24,7 @@ const PORTABLE = [
   "test/extensions",
   "test/conformance",
   "test/hooks",
+  "test/session",
   "test/sandbox",
   "test/escape",
 ];

@@ -1,8 +1,9 @@
 /**
  * A process that works with a session: `writer.ts append DATADIR FILE` adds entries until it is ended and prints the id of each
- * when it is written; `writer.ts fill DATADIR` fills the disk that the data dir is on, makes room, and prints what happened.
+ * when it is written; `writer.ts fill DATADIR` fills the disk that the data dir is on, makes room, and prints what happened;
+ * `writer.ts open DATADIR FILE` prints what memory that takes.
  */
-import { rmSync, writeFileSync, writeSync } from "node:fs";
+import { readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { SessionStore } from "../../src/session/index.ts";
 import { assistant, user } from "./support.ts";
@@ -45,4 +46,12 @@ if (command === "fill") {
   } finally {
     rmSync(ballast, { force: true });
   }
+}
+
+if (command === "open") {
+  // Peak memory, as the kernel has seen it, of a process that does nothing else.
+  const store = await SessionStore.open(file, { dataDir, access: "read" });
+  const [, peak] = /VmHWM:\s+(\d+) kB/.exec(readFileSync("/proc/self/status", "utf8"))!;
+  const last = store.getEntry(store.leafId!)?.type;
+  console.log(JSON.stringify({ entries: store.entryCount, last, peakMb: Number(peak) / 1024 }));
 }
