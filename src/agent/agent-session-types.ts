@@ -7,7 +7,7 @@
  *     const session = await createAgentSession({
  *       dataDir, cwd, store,                        // a SessionStore, new or opened; the session closes it
  *       model, isModelChosen, thinkingLevel,        // what is talked to first, and whether the user said so
- *       models: modelCatalog({ dataDir, cwd, env }),// src/models/catalog.ts, for other models
+ *       models: modelCatalog(() => ({ … })),       // src/models/catalog.ts, for other models
  *       tools, systemPrompt,                        // ToolSet, and the built-in text
  *       manager, hooks, queue,                      // ExtensionManager, HooksBus, MessageQueue; each may be missing
  *       places, todos, env, scratch,                // ResourcePlaces, TodoList, and what the user's commands need

@@ -17,8 +17,9 @@ export type { AgentSessionOptions } from "./session/options.ts";
 export async function createAgentSession(options: AgentSessionOptions): Promise<AgentSession> {
   const core = new Core(options);
   core.setResolved(options.model);
-  await models.restoreChoices(core, options.isModelChosen === true, options.thinkingLevel);
-  core.rebuild();
+  const context = core.store.buildContext();
+  await models.restoreChoices(core, context, options.isModelChosen === true, options.thinkingLevel);
+  core.rebuild(context);
   restoreTodos(core);
   const { manager, queue } = options;
   queue?.connect({

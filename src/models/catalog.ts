@@ -9,13 +9,13 @@ export interface ModelCatalog {
   resolve(provider: string, modelId: string): Promise<ResolvedModel>;
 }
 
-/** Looks each time: keys and files may have changed. */
-export function modelCatalog(options: Omit<ModelOptions, "spec">): ModelCatalog {
+/** Looks each time: keys and files, and the providers that extensions registered, may have changed. */
+export function modelCatalog(options: () => Omit<ModelOptions, "spec">): ModelCatalog {
   return {
-    list: () => usableModels(options),
+    list: () => usableModels(options()),
     resolve: (provider, modelId) =>
       resolveModel({
-        ...options,
+        ...options(),
         spec: provider === "replay" ? `replay:${modelId}` : `${provider}/${modelId}`,
       }),
   };

@@ -13,10 +13,13 @@ import { compactionBudget, contextTokens, messageTokens } from "./usage.ts";
 export async function compactManually(core: Core, instructions?: string): Promise<CompactionResult> {
   if (!core.model) throw new XdevError("no-model", "no model is chosen");
   if (core.compacting) throw new XdevError("busy", "a compaction goes on already");
-  core.run?.abort();
-  await core.run?.done;
-  const plan = makePlan(core, "all");
-  if (!plan) throw new XdevError("nothing-to-compact", "there is nothing to summarise yet");
+  const plan = async (): Promise<CompactionPlan> => {
+    core.run?.abort();
+    await core.run?.done;
+    const made = makePlan(core, "all");
+    if (!made) throw new XdevError("nothing-to-compact", "there is nothing to summarise yet");
+    return made;
+  };
   return conduct(core, plan, "manual", instructions);
 }
 
@@ -44,7 +47,7 @@ export async function compactAutomatically(
     });
   };
   try {
-    const result = await conduct(core, plan, reason, undefined, run.signal);
+    const result = await conduct(core, async () => plan, reason, undefined, run.signal);
     end(result, false);
     return true;
   } catch (error) {
@@ -62,7 +65,7 @@ function makePlan(core: Core, always: "last-turn" | "all"): CompactionPlan | und
 /** One compaction with its events; rejects if there is none in the end. */
 async function conduct(
   core: Core,
-  plan: CompactionPlan,
+  planned: () => Promise<CompactionPlan>,
   reason: CompactionReason,
   instructions?: string,
   outer?: AbortSignal,
@@ -82,7 +85,8 @@ async function conduct(
       ...(errorMessage === undefined ? {} : { errorMessage }),
     });
   try {
-    const result = await carryOut(core, plan, instructions, signal);
+    // From here on a run that begins waits.
+    const result = await carryOut(core, await planned(), instructions, signal);
     end(result, false);
     return result;
   } catch (error) {
@@ -114,7 +118,6 @@ async function carryOut(
   const { fromExtension, ...entry } = made;
   const id = keepCompaction(core, entry, fromExtension);
   core.rebuild();
-  core.freshFrom = core.messages.length;
   const compactionEntry = core.store.getEntry(id) as CompactionEntry;
   core.emit({ type: "session_compact", compactionEntry, fromExtension });
   if (core.events?.listens("session_compact")) {

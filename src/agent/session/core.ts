@@ -167,9 +167,9 @@ export class Core {
   }
 
   /** Takes the conversation from the store, with the system prompt and the tools as they are now. */
-  rebuild(): void {
-    const { messages } = this.store.buildContext();
+  rebuild({ messages } = this.store.buildContext()): void {
     this.messages = [this.leadingMessage(), ...messages.filter(({ role }) => role !== "system")];
+    this.freshFrom = freshFrom(this.store, this.messages.length);
   }
 
   leadingMessage(systemPrompt: string = this.systemPrompt): SystemMessage {
@@ -190,9 +190,30 @@ export class Core {
   }
 
   /** Undoes what a failed attempt added to the context; in the file it stays, marked. */
-  omit(message: AgentMessage, entryId: string | undefined): void {
+  omit({ message, entryId }: { message: AgentMessage; entryId: string | undefined }): void {
     const at = this.messages.lastIndexOf(message);
     if (at !== -1) this.messages.splice(at, 1);
     if (entryId !== undefined) this.keep({ type: "context_edit", targetId: entryId, replacement: null });
   }
+}
+
+/** Where what answers say of their usage begins to be true: behind a summary, only of what came after it. */
+function freshFrom(store: SessionStore, length: number): number {
+  const omitted = new Map<string, boolean>();
+  let since = 0;
+  for (const id of store.getBranchIds().reverse()) {
+    const { type, role } = store.typeOf(id) ?? {};
+    if (type === "compaction") return length - since;
+    if (type === "reset_boundary") return 0;
+    if (type === "context_edit") {
+      const entry = store.getEntry(id);
+      if (entry?.type === "context_edit" && !omitted.has(entry.targetId)) {
+        omitted.set(entry.targetId, entry.replacement === null);
+      }
+    }
+    const isMessage =
+      type === "custom_message" || type === "branch_summary" || (type === "message" && role !== "system");
+    if (isMessage && omitted.get(id) !== true) since++;
+  }
+  return 0;
 }

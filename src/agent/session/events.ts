@@ -72,6 +72,7 @@ async function endMessage(core: Core, run: Run, attempt: Attempt, message: Agent
   }
   core.messages.push(message);
   const entryId = core.keepMessage(message);
+  attempt.kept.push({ message, entryId });
   if (message.role === "assistant") {
     attempt.answer = { message, entryId };
     core.turnsExhausted = false;

@@ -47,7 +47,7 @@ export async function start(
 ): Promise<void> {
   await announceStart(core, reason, previousSessionFile);
   await loadResources(core, "startup");
-  core.rebuild();
+  core.setSystemPrompt(core.systemPrompt);
 }
 
 export async function newSession(core: Core, parentSession?: string): Promise<{ cancelled: boolean }> {
@@ -143,17 +143,17 @@ async function goTo(core: Core, store: SessionStore, reason: Reason): Promise<vo
   const previous = core.store;
   const previousSessionFile = previous.file;
   core.store = store;
-  core.freshFrom = 0;
+  store.onProblem = ({ message }) => core.notice(message);
   core.turnsExhausted = false;
   if (core.resources) core.resources.watch = undefined;
   // A fresh session goes on with what is chosen now; one that was there before, with what it had.
-  if (reason === "resume") await restoreChoices(core, false);
+  const context = store.buildContext();
+  if (reason === "resume") await restoreChoices(core, context, false);
   else {
-    const { model, thinkingLevel } = store.buildContext();
-    core.recorded = { model, thinkingLevel };
+    core.recorded = { model: context.model, thinkingLevel: context.thinkingLevel };
     if (reason === "fork") recordChoices(core);
   }
-  core.rebuild();
+  core.rebuild(context);
   restoreTodos(core);
   previous.close();
   const told = { reason, ...(previousSessionFile === undefined ? {} : { previousSessionFile }) };

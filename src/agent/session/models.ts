@@ -4,6 +4,7 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import { clampThinkingLevel, getSupportedThinkingLevels } from "@earendil-works/pi-ai/models";
 import { errorText, XdevError } from "../../base/errors.ts";
 import type { ResolvedModel } from "../../models/index.ts";
+import type { SessionContext } from "../../session/types.ts";
 import type { Core } from "./core.ts";
 
 export const THINKING_LEVELS: readonly ThinkingLevel[] = [
@@ -125,10 +126,10 @@ export function recordChoices(core: Core): void {
 /** A session that goes on has the model and the level that it had, unless the user says otherwise. */
 export async function restoreChoices(
   core: Core,
+  { model, thinkingLevel }: SessionContext,
   isModelChosen: boolean,
   level?: ThinkingLevel,
 ): Promise<void> {
-  const { model, thinkingLevel } = core.store.buildContext();
   core.recorded = { model, thinkingLevel };
   const own = core.model?.model;
   if (!isModelChosen && model && !(own?.provider === model.provider && own.id === model.modelId)) {

@@ -30,6 +30,11 @@ export class Retries {
     this.#end(true);
   }
 
+  /** The run is over, whatever it was that was tried for. */
+  finish(): void {
+    if (this.#count > 0) this.#end(false, "the run was aborted");
+  }
+
   /** Whether this failure is worth another try. */
   async mayTry(message: AssistantMessage): Promise<boolean> {
     const { enabled, maxRetries } = this.#core.settings.retry;

@@ -48,7 +48,9 @@ function toldBefore(core: Core): string[] {
 export async function cutByRules(core: Core, attempt: Attempt): Promise<AgentMessage[]> {
   const rules = attempt.cut?.rules ?? [];
   const { ruleData, ruleMessage } = await import("../stream-rules.ts");
-  if (attempt.answer) core.omit(attempt.answer.message, attempt.answer.entryId);
+  // With the results of its calls, if it had come to its end before it was cut.
+  const first = attempt.kept.findIndex(({ message }) => message === attempt.answer?.message);
+  if (first !== -1) for (const kept of attempt.kept.slice(first)) core.omit(kept);
   log.debug(`rules that matched: ${rules.map(({ name }) => name).join(", ")}`);
   core.keep({ type: "custom", customType: TOLD, data: { rules: rules.map(({ name }) => name) } });
   const told = rules.map(ruleData);

@@ -19,10 +19,18 @@ import { Retries } from "./retry.ts";
 import { type Cut, cutByRules, watchRules } from "./rules.ts";
 import { remindOfTodos } from "./todo.ts";
 
+export interface Kept<M> {
+  message: M;
+  entryId: string | undefined;
+}
+
 /** One pass of the loop. */
 export interface Attempt {
   readonly abort: AbortController;
-  answer?: { message: AssistantMessage; entryId: string | undefined };
+  /** The messages that it has added so far, with their entries. */
+  readonly kept: Kept<AgentMessage>[];
+  /** The last of them that the model gave. */
+  answer?: Kept<AssistantMessage>;
   /** Set for a message that is watched. */
   onStart?: () => void;
   onUpdate?: (event: AssistantMessageEvent) => void;
@@ -87,22 +95,23 @@ export class Run {
     const core = this.#core;
     try {
       let next: Next | undefined = { prompts: await begin(this.#outer.signal) };
-      if (this.isAborted) {
-        // What the user said is not lost.
-        core.afterRun.unshift(...(next.prompts ?? []));
-        next = undefined;
-      }
-      while (next) next = await this.#try(next);
+      while (next && !this.isAborted) next = await this.#try(next);
+      // What was to be said next is not lost.
+      core.afterRun.unshift(...(next?.prompts ?? []));
     } catch (error) {
       await this.#fail(error);
     } finally {
+      this.#retries.finish();
       core.run = undefined;
       for (const message of core.afterRun.splice(0)) core.add(message);
       const { isAborted } = this;
       // Queued messages of an aborted run begin the next one.
       if (!core.isDisposed && isAborted && core.steering.length + core.followUps.length > 0) {
         core.run = new Run(core);
-        void core.run.go(async () => this.#queued()?.prompts ?? []);
+        void core.run.go(async () => {
+          await core.compacting?.done;
+          return this.#queued()?.prompts ?? [];
+        });
       } else core.emit({ type: "agent_settled", aborted: isAborted });
       this.#done.resolve();
     }
@@ -113,6 +122,7 @@ export class Run {
     const follow: { next?: () => Promise<Next | undefined> } = {};
     const attempt: Attempt = {
       abort: new AbortController(),
+      kept: [],
       decide: async () => {
         const { isSame, next } = await this.#decide(attempt);
         follow.next = next;
@@ -146,13 +156,13 @@ export class Run {
       return { isSame: true, next: async () => ({ prompts: await cutByRules(core, attempt) }) };
     }
     if (this.isAborted || !answer) return over;
-    const { message, entryId } = answer;
+    const { message } = answer;
     if (await this.#isTooLong(message)) {
       return {
         isSame: true,
         next: async () => {
           this.overflowTried = true;
-          core.omit(message, entryId);
+          core.omit(answer);
           const { compactAutomatically } = await import("./compaction.ts");
           return (await compactAutomatically(core, "overflow", this)) ? {} : undefined;
         },
@@ -165,7 +175,7 @@ export class Run {
         next: async () => {
           const isTried = await this.#retries.wait(message);
           if (!isTried) return undefined;
-          core.omit(message, entryId);
+          core.omit(answer);
           return {};
         },
       };

@@ -55,7 +55,6 @@ export async function navigateTree(
     const summaryEntry = summary && keepSummary(core, oldLeafId, summary);
     core.rebuild();
     restoreTodos(core);
-    core.freshFrom = 0;
     if (core.resources) core.resources.watch = undefined;
     const told = {
       newLeafId: store.leafId,

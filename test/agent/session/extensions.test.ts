@@ -116,7 +116,7 @@ test("a provider's request can be changed, and its answer's status and headers a
       "models.yml",
       `providers:\n  loop:\n    api: openai-completions\n    baseUrl: ${server.baseUrl}\n    models: [{ id: m }]\n`,
     );
-    const models = modelCatalog({ dataDir: folder.path, cwd: folder.path, env: {} });
+    const models = modelCatalog(() => ({ dataDir: folder.path, cwd: folder.path, env: {} }));
     await using t = await withModules(
       folder,
       [

@@ -21,12 +21,12 @@ async function withServer(
     models: [{ id: one }, { id: two, reasoning: true }]
 `,
   );
-  const models = modelCatalog({
+  const models = modelCatalog(() => ({
     dataDir: folder.path,
     cwd: folder.path,
     env: {},
     tuning: { retryBaseMs: 1 },
-  });
+  }));
   return { ...server, models, [Symbol.asyncDispose]: () => server.close() };
 }
 
