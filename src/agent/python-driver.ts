@@ -7,8 +7,11 @@
 /** Bytes of a mark: `\x1e`, the secret, the status, `\x1e`. */
 export const MARK_LENGTH = 35;
 
-/** How a piece of code ended: ready for the first, done, with an exception, interrupted, by `sys.exit`. */
-export type MarkStatus = "r" | "d" | "e" | "i" | "x";
+/**
+ * Ready for the first piece of code; one has started, and can be interrupted from here on; how it ended: done, with an exception,
+ * interrupted, by `sys.exit`.
+ */
+export type MarkStatus = "r" | "s" | "d" | "e" | "i" | "x";
 
 /**
  * Modules of the working folder can be imported, but stand last in the search: a repository's json.py is not what `import
@@ -59,6 +62,7 @@ def serve():
         try:
             try:
                 signal.signal(signal.SIGINT, signal.default_int_handler)
+                mark(b"s")
                 execute(code, name)
             finally:
                 signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -83,6 +83,7 @@ class PythonProcess {
   #held: Buffer = Buffer.alloc(0);
   #onData: PythonRun["onData"] | undefined;
   #onMark: ((status: MarkStatus) => void) | undefined;
+  #onStart: (() => void) | undefined;
   #sliceStart = performance.now();
   #complaint = "";
 
@@ -124,8 +125,11 @@ class PythonProcess {
     this.#onData = onData;
     const interrupted = Promise.withResolvers<"late">();
     let timer: ReturnType<typeof setTimeout> | undefined;
+    const { promise: started, resolve: onStart } = Promise.withResolvers<void>();
+    this.#onStart = onStart;
     const interrupt = () => {
-      if (this.#program.pid !== undefined) signalGroup(this.#program.pid, "SIGINT");
+      // Before the code has started, it would not be heard.
+      void started.then(() => this.#program.pid !== undefined && signalGroup(this.#program.pid, "SIGINT"));
       timer = setTimeout(() => interrupted.resolve("late"), INTERRUPT_MS);
     };
     try {
@@ -143,6 +147,7 @@ class PythonProcess {
       signal?.removeEventListener("abort", interrupt);
       this.#onData = undefined;
       this.#onMark = undefined;
+      this.#onStart = undefined;
     }
   }
 
@@ -172,21 +177,29 @@ class PythonProcess {
       this.#complaint = (this.#complaint + chunk.toString("utf8")).slice(-2000);
       return undefined;
     }
-    const data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
-    const at = data.indexOf(this.#begin);
-    const isWhole = at !== -1 && data.length >= at + MARK_LENGTH;
-    const shown = at === -1 ? data.length - this.#partOfMark(data) : at;
-    const wait = shown === 0 ? undefined : this.#onData?.(data.subarray(0, shown), "stdout");
-    this.#held = Buffer.from(data.subarray(isWhole ? at + MARK_LENGTH : shown));
-    if (!isWhole) return this.#paced(wait);
-    const status = String.fromCharCode(data[at + this.#begin.length]!) as MarkStatus;
+    let data = this.#held.length === 0 ? chunk : Buffer.concat([this.#held, chunk]);
+    const waits: Promise<void>[] = [];
+    for (;;) {
+      const at = data.indexOf(this.#begin);
+      const shown = at === -1 ? data.length - this.#partOfMark(data) : at;
+      const wait = shown === 0 ? undefined : this.#onData?.(data.subarray(0, shown), "stdout");
+      if (wait) waits.push(wait);
+      if (at === -1 || data.length < at + MARK_LENGTH) {
+        this.#held = Buffer.from(data.subarray(shown));
+        break;
+      }
+      this.#marked(String.fromCharCode(data[at + this.#begin.length]!) as MarkStatus, waits);
+      data = data.subarray(at + MARK_LENGTH);
+    }
+    return this.#paced(waits.length === 0 ? undefined : Promise.all(waits).then(() => {}));
+  }
+
+  #marked(status: MarkStatus, waits: readonly Promise<void>[]): void {
+    if (status === "s") return this.#onStart?.();
     // What a thread prints from here on belongs to no command.
     this.#onData = undefined;
     const tell = this.#onMark;
-    this.#held = Buffer.alloc(0);
-    if (wait) void wait.then(() => tell?.(status));
-    else tell?.(status);
-    return wait;
+    void Promise.all(waits).then(() => tell?.(status));
   }
 
   /** How many bytes at the end may be the beginning of a mark. */

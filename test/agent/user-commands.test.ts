@@ -210,6 +210,14 @@ describe("Python of the user", () => {
       assert.deepEqual([message.output, message.cancelled, message.exitCode], ["go", true, undefined]);
       assert.equal(await python.output("x"), "1");
     }
+    for (let attempt = 0; attempt < 20; attempt++) {
+      const abort = new AbortController();
+      const run = python.run("while True: pass", { signal: abort.signal });
+      await Promise.resolve();
+      abort.abort();
+      assert.equal((await run).cancelled, true);
+      assert.equal(await python.output("x"), "1", "at once, too");
+    }
     const message = await python.run("x = 2", { signal: AbortSignal.abort() });
     assert.equal(message.cancelled, true);
     assert.equal(await python.output("x"), "1");
