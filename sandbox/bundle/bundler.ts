@@ -9,7 +9,7 @@ import { type GuestWorker, loadPlatform } from "../../src/platform/index.ts";
 import type { Bundle } from "./index.ts";
 
 /** What the agent needs of a bundle. */
-export interface Bundled extends Pick<Bundle, "imports" | "places"> {
+export interface Bundled extends Pick<Bundle, "imports" | "declares" | "places"> {
   /** In UTF-8: bytes move between threads, a text is copied. */
   source: Uint8Array;
   /** The SHA-256 digest of the source. */

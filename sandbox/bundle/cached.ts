@@ -16,6 +16,8 @@ export interface LoadedBundle {
   source: string;
   /** The specifiers that the guest's loader answers. */
   imports: string[];
+  /** Whether its package.json declares permissions. */
+  declares: boolean;
   /** The SHA-256 digest of the source, in hexadecimal. */
   digest: string;
   /** `text` from the guest with the author's `file:line` for every place in the bundle that it names. */
@@ -35,6 +37,7 @@ interface Inputs {
 interface Kept {
   digest: string;
   imports: string[];
+  declares: boolean;
   inputs: Inputs;
 }
 
@@ -47,12 +50,12 @@ export async function keptBundle(entry: string, cache: Cache): Promise<LoadedBun
     bundler.prepare();
     return undefined;
   }
-  const { digest, imports } = kept;
+  const { digest, imports, declares } = kept;
   const places = async (): Promise<PlaceTable | undefined> => {
     const table = await cache.readWithBytes(nameOf("places", entry), digest);
     return table && { files: table.value as string[], lines: aligned(table.bytes) };
   };
-  return loaded({ source: await decodeSlowly(found.bytes), digest, imports }, places);
+  return loaded({ source: await decodeSlowly(found.bytes), digest, imports, declares }, places);
 }
 
 /**
@@ -68,8 +71,8 @@ export async function freshBundle(entry: string, cache: Cache, begins?: () => vo
 }
 
 async function keep(entry: string, bundled: Bundled, cache: Cache): Promise<void> {
-  const { source, digest, imports, inputs, places } = bundled;
-  const kept: Kept = { digest, imports, inputs: JSON.parse(inputs) as Inputs };
+  const { source, digest, imports, declares, inputs, places } = bundled;
+  const kept: Kept = { digest, imports, declares, inputs: JSON.parse(inputs) as Inputs };
   const { buffer, byteOffset, byteLength } = places.lines;
   const lines = new Uint8Array(buffer, byteOffset, byteLength);
   await Promise.all([
@@ -79,7 +82,7 @@ async function keep(entry: string, bundled: Bundled, cache: Cache): Promise<void
 }
 
 function loaded(
-  { source, digest, imports }: Pick<LoadedBundle, "source" | "digest" | "imports">,
+  { source, digest, imports, declares }: Omit<LoadedBundle, "authorPlaces">,
   places: () => Promise<PlaceTable | undefined>,
 ): LoadedBundle {
   let table: Promise<PlaceTable | undefined> | undefined;
@@ -87,6 +90,7 @@ function loaded(
     source,
     digest,
     imports,
+    declares,
     async authorPlaces(text) {
       table ??= places().catch(() => undefined);
       const known = await table;
@@ -136,6 +140,7 @@ function isKept(value: unknown): value is Kept {
   return (
     typeof kept?.digest === "string" &&
     isTextList(kept.imports) &&
+    typeof kept.declares === "boolean" &&
     Array.isArray(kept.inputs?.files) &&
     kept.inputs.files.length > 0 &&
     kept.inputs.files.every(isTextList) &&

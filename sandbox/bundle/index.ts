@@ -20,7 +20,7 @@ import type { BundledFile, BundledFiles } from "./own-places.ts";
 import { type PlaceTable, placeTable } from "./places.ts";
 import { originalPlace, withLinesInFront } from "./positions.ts";
 import { resolveEntry, resolveSpecifier } from "./resolve.ts";
-import { packageRoot } from "./root.ts";
+import { packageRoot, readPackage } from "./root.ts";
 import { moduleToScript, type Script } from "./script.ts";
 import { lineAndColumn, ParseFailure } from "./syntax.ts";
 
@@ -29,6 +29,8 @@ export interface Bundle {
   source: string;
   /** External specifiers that are imported, statically or by a literal `import()` or `require()`, sorted. */
   imports: string[];
+  /** Whether its package.json declares permissions (sandbox/permissions/declared.ts reads them). */
+  declares: boolean;
   /** Canonical paths of the files that went in, sorted. */
   files: string[];
   /** Path and SHA-256 digest of everything that was read, package.json files included. */
@@ -54,6 +56,9 @@ export async function bundleExtension(entry: string, link?: Platform["bundle"]):
   const { root, readers } = await packageRoot(main);
   const reader = new Reader(root);
   for (const one of readers) reader.noteAll(one);
+  const own = (await readPackage(root, reader).catch(() => undefined))?.xdev as {
+    permissions?: unknown;
+  } | null;
   const session = new Session(reader);
   const linker = link ?? (await loadPlatform()).bundle;
   const { code, map } = await linker(main, session.hooks);
@@ -70,6 +75,7 @@ export async function bundleExtension(entry: string, link?: Platform["bundle"]):
   return {
     source,
     imports: [...new Set([...script.imports, ...session.madeImports])].sort(),
+    declares: own?.permissions !== undefined,
     files: [...session.texts.keys()].sort(),
     read: [...reader.digests],
     probes: [...reader.probes].map(([path, real]) => [path, real ?? null]),

@@ -17,11 +17,11 @@ const scope = globalThis as unknown as Scope;
 scope.addEventListener("message", async ({ data }) => {
   try {
     const bundle = await bundleExtension(data as string);
-    const { imports, read, probes, folders, places } = bundle;
+    const { imports, declares, read, probes, folders, places } = bundle;
     const source = new TextEncoder().encode(bundle.source);
     // What it was made of as text: to clone ten thousand small arrays would hold up the thread that gets them.
     const inputs = JSON.stringify({ files: read, probes, folders });
-    const answer: Bundled = { source, digest: sha256(source), imports, inputs, places };
+    const answer: Bundled = { source, digest: sha256(source), imports, declares, inputs, places };
     scope.postMessage(answer, [source.buffer, places.lines.buffer]);
   } catch (error) {
     const known = error instanceof XdevError ? error : undefined;

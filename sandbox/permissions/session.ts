@@ -2,11 +2,10 @@
  * The permissions of one extension in one session: what it asks for, what it was granted, and the question if there is something
  * new. Nothing here loads a schema, a parser or a prompt unless there is something to look at or somebody to ask.
  */
-import { homedir, tmpdir } from "node:os";
 import { basename, isAbsolute, join, sep } from "node:path";
 import { sha256 } from "../../src/base/cache.ts";
 import { errorText } from "../../src/base/errors.ts";
-import { canonicalPath, isInside } from "../../src/base/files.ts";
+import { isInside } from "../../src/base/files.ts";
 import { addSecret, log } from "../../src/base/log.ts";
 import type { Folders, Rights } from "../broker/broker.ts";
 import type { Denials, User } from "./asker.ts";
@@ -14,6 +13,7 @@ import { openAudit } from "./audit.ts";
 import { looksSecret } from "./danger.ts";
 import { type Declaration, declarationOf, NOTHING_DECLARED, needingGrant } from "./declaration.ts";
 import type { RunFlags } from "./flags.ts";
+import { sessionFolders } from "./folders.ts";
 import {
   afterAnswer,
   changeGrants,
@@ -113,30 +113,6 @@ export async function extensionRights(options: SessionOptions): Promise<SessionR
       return audit.close();
     },
   };
-}
-
-/** The folders that paths of permissions begin with, canonical. */
-export async function sessionFolders({
-  name,
-  path,
-  dataDir,
-  cwd,
-}: Pick<SessionOptions, "name" | "path" | "dataDir" | "cwd">): Promise<Folders> {
-  const [home, tmp, realCwd, realDataDir] = await Promise.all(
-    [homedir(), tmpdir(), cwd, dataDir].map((folder) => canonicalPath(folder)),
-  );
-  // All storage may be elsewhere by a link of the user; a single extension's own never is.
-  const storage = await canonicalPath(join(realDataDir!, "storage"));
-  const data = join(storage, storageName(path, name, realDataDir!));
-  return { home: home!, tmp: tmp!, cwd: realCwd!, dataDir: realDataDir!, data };
-}
-
-/**
- * The name of an extension's storage. Whoever is loaded from elsewhere than the data dir can call himself what he wants: his storage
- * goes by his path.
- */
-export function storageName(path: string, name: string, dataDir: string): string {
-  return isInside(path, dataDir) ? name : `${name}@${sha256(path).slice(0, 16)}`;
 }
 
 /** What `xdev ext grant` takes for an extension: by its name it only finds those of the data dir. */

@@ -53,11 +53,8 @@ export function openCache(
 
   const readWithBytes: Cache["readWithBytes"] = async (name, key) => {
     try {
-      const secret = await keyFor(false);
-      if (secret === undefined) return undefined;
-      const path = file(name);
-      if ((await stat(path)).size > LIMIT) return undefined;
-      const entry = await readFile(path);
+      const [secret, entry] = await Promise.all([keyFor(false), readEntry(file(name))]);
+      if (secret === undefined || entry === undefined) return undefined;
       // First line: the seal of the rest. Second line: the key and the value. Then the bytes.
       const first = entry.indexOf(NEWLINE);
       const second = entry.indexOf(NEWLINE, first + 1);
@@ -90,6 +87,10 @@ export function openCache(
       }
     },
   };
+}
+
+async function readEntry(path: string): Promise<Buffer | undefined> {
+  return (await stat(path)).size > LIMIT ? undefined : readFile(path);
 }
 
 interface Head {

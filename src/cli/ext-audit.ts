@@ -1,6 +1,6 @@
 /** `xdev ext audit NAME`: what an extension did and what it was denied, oldest first. */
 import { type AuditEntry, readAudit } from "../../sandbox/permissions/audit.ts";
-import { storageName } from "../../sandbox/permissions/session.ts";
+import { storageName } from "../../sandbox/permissions/folders.ts";
 import { canonicalPath } from "../base/files.ts";
 import { setVerbose } from "../base/log.ts";
 import { print } from "../base/output.ts";

@@ -1,4 +1,5 @@
 /** `xdev -p "…"`: one prompt, one run, in print or json mode. */
+import { fstatSync, statSync } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import type { AgentTool } from "@earendil-works/pi-agent-core";
 import type { User } from "../../sandbox/permissions/asker.ts";
@@ -320,8 +321,19 @@ async function loadExtensions(
   });
 }
 
+/** Whether standard input could be one: cheaper than to load what looks more closely. */
+function mayBeTerminal(): boolean {
+  try {
+    const input = fstatSync(0);
+    return input.isCharacterDevice() && input.rdev !== statSync("/dev/null").rdev;
+  } catch {
+    return false;
+  }
+}
+
 /** Who is asked for permissions: the user at the terminal, if there is one. */
 async function terminalUser(interrupt: AbortSignal): Promise<User | undefined> {
+  if (!mayBeTerminal()) return undefined;
   const { terminalDialog } = await import("./ask.ts");
   const dialog = terminalDialog(interrupt);
   if (!dialog) return undefined;

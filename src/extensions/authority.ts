@@ -2,14 +2,19 @@
  * What the modules of a session may do: their permissions (sandbox/permissions), and the broker that acts for them
  * (sandbox/broker). Its parts load when the first module has been bundled.
  */
-import { mkdir } from "node:fs/promises";
+import { mkdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { Rights } from "../../sandbox/broker/broker.ts";
+import type { Broker } from "../../sandbox/broker/index.ts";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { MAX_CALL_BYTES } from "../../sandbox/guest/protocol.ts";
 import type { Denials, User } from "../../sandbox/permissions/asker.ts";
 import type { RunFlags } from "../../sandbox/permissions/flags.ts";
-import { errorText } from "../base/errors.ts";
+import { sessionFolders } from "../../sandbox/permissions/folders.ts";
+import { errorText, systemCode } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
+import type { ExtensionSource } from "./discovery.ts";
 import type { ManagerOptions } from "./manager.ts";
 import type { Authority } from "./worker.ts";
 
@@ -31,63 +36,32 @@ const FILES: ReadonlySet<string> = new Set(["fs", "fs/promises"]);
 
 /** For `ManagerOptions.authority`. */
 export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<ManagerOptions["authority"]> {
-  const { dataDir, cwd, env, settings, flags, notice } = options;
+  const { dataDir, cwd, flags } = options;
   let user: Promise<User | undefined> | undefined;
+  const grants = join(dataDir, "permissions.json");
   /** Of all modules of a package together, and of all lives of a module. */
   const denialsOf = new Map<string, Denials>();
   return async (source, bundle, hold) => {
-    const [{ extensionRights }, { declaredPermissions }, { createBroker }] = await Promise.all([
-      import("../../sandbox/permissions/session.ts"),
-      import("../../sandbox/permissions/declared.ts"),
-      import("../../sandbox/broker/index.ts"),
-    ]);
     const { name, path } = source;
-    user ??= options.user?.();
+    user ??= options.user?.() ?? Promise.resolve(undefined);
+    const [asked, hasGrants, folders] = await Promise.all([
+      user,
+      stat(grants).then(
+        () => true,
+        (error: unknown) => systemCode(error) !== "ENOENT",
+      ),
+      sessionFolders({ name, path, dataDir, cwd }),
+    ]);
+    if (usesFiles(bundle)) await makeStorage(folders.data);
     const denials = denialsOf.get(source.folder ?? path) ?? { count: 0 };
     denialsOf.set(source.folder ?? path, denials);
-    let release: (() => void) | undefined;
-    const session = await extensionRights({
-      name,
-      path,
-      bundleSource: bundle.source,
-      imports: [...bundle.imports],
-      declared: await declaredPermissions(path),
-      dataDir,
-      cwd,
-      flags,
-      user: await user,
-      denials,
-      env,
-      onWaiting: (isWaiting) => {
-        release?.();
-        release = isWaiting ? hold() : undefined;
-      },
-      notice,
-    });
-    const { rights, folders } = session;
-    if (usesFiles(bundle)) await makeStorage(folders.data);
-    const own = settings.overrides[name];
-    const broker = createBroker({
-      extension: name,
-      rights,
-      folders,
-      limits: {
-        pendingCalls: own?.maxPendingCalls ?? settings.maxPendingCalls,
-        openFiles: own?.maxOpenFiles ?? settings.maxOpenFiles,
-        maxCallBytes: MAX_CALL_BYTES,
-      },
-      env,
-      onFault: (operation, error) => log.debug(`extension ${name}: ${operation} failed: ${errorText(error)}`),
-    });
+    const open = () => openSession(options, source, bundle, { user: asked, denials, hold });
+    // Nothing is declared, granted or allowed, and there is nobody to ask: what decides and acts is loaded when it is asked.
+    const isIdle = !bundle.declares && !hasGrants && !flags && !asked;
+    const session = isIdle ? lazySession(open) : await open();
     return {
-      rights,
-      broker: {
-        call: (operation, text, bytes) => broker.call(operation, text, bytes),
-        async close() {
-          await broker.close();
-          await session.close();
-        },
-      },
+      rights: session.rights,
+      broker: session.broker,
       about: {
         cwd: folders.cwd,
         // What every program looks for, and no secret: the same as `home`.
@@ -102,6 +76,117 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
         wasm: session.wasm,
       },
     } satisfies Authority;
+  };
+}
+
+/** What one extension has in a session. */
+interface Session {
+  rights: Rights;
+  broker: Broker;
+  env: Record<string, string>;
+  wasm: boolean;
+}
+
+async function openSession(
+  options: SessionAuthorityOptions,
+  { name, path }: ExtensionSource,
+  bundle: LoadedBundle,
+  { user, denials, hold }: { user: User | undefined; denials: Denials; hold: () => () => void },
+): Promise<Session> {
+  const { dataDir, cwd, env, settings, flags, notice } = options;
+  const [{ extensionRights }, declared, { createBroker }] = await Promise.all([
+    import("../../sandbox/permissions/session.ts"),
+    bundle.declares
+      ? import("../../sandbox/permissions/declared.ts").then((module) => module.declaredPermissions(path))
+      : undefined,
+    import("../../sandbox/broker/index.ts"),
+  ]);
+  let release: (() => void) | undefined;
+  const session = await extensionRights({
+    name,
+    path,
+    bundleSource: bundle.source,
+    imports: [...bundle.imports],
+    declared,
+    dataDir,
+    cwd,
+    flags,
+    user,
+    denials,
+    env,
+    onWaiting: (isWaiting) => {
+      release?.();
+      release = isWaiting ? hold() : undefined;
+    },
+    notice,
+  });
+  const { rights, folders } = session;
+  const own = settings.overrides[name];
+  const broker = createBroker({
+    extension: name,
+    rights,
+    folders,
+    limits: {
+      pendingCalls: own?.maxPendingCalls ?? settings.maxPendingCalls,
+      openFiles: own?.maxOpenFiles ?? settings.maxOpenFiles,
+      maxCallBytes: MAX_CALL_BYTES,
+    },
+    env,
+    onFault: (operation, error) => log.debug(`extension ${name}: ${operation} failed: ${errorText(error)}`),
+  });
+  return {
+    rights,
+    broker: {
+      call: (operation, text, bytes) => broker.call(operation, text, bytes),
+      async close() {
+        await broker.close();
+        await session.close();
+      },
+    },
+    env: session.env,
+    wasm: session.wasm,
+  };
+}
+
+/** One that is opened when something is demanded, or called. Until then nothing is granted, and after it what is. */
+function lazySession(open: () => Promise<Session>): Session {
+  let opened: Promise<Session> | undefined;
+  let known: Session | undefined;
+  let isClosed = false;
+  const session = (): Promise<Session> => {
+    if (isClosed) return Promise.reject(new Error("the extension has ended"));
+    opened ??= open().then((one) => {
+      known = one;
+      return one;
+    });
+    return opened;
+  };
+  return {
+    rights: {
+      demand: async (request) => (await session()).rights.demand(request),
+      has: (request) => known?.rights.has(request) === true,
+      // Nobody but the broker of an open session asks.
+      keepsBelow: (path) => known?.rights.keepsBelow?.(path) ?? true,
+    },
+    broker: {
+      async call(operation, text, bytes) {
+        const refusal = (error: unknown) => JSON.stringify({ code: "EIO", message: errorText(error) });
+        try {
+          return await (await session()).broker.call(operation, text, bytes);
+        } catch (error) {
+          return { error: refusal(error) };
+        }
+      },
+      async close() {
+        isClosed = true;
+        await opened?.then(
+          (one) => one.broker.close(),
+          () => {},
+        );
+      },
+    },
+    env: {},
+    wasm: false,
   };
 }
 

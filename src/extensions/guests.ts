@@ -4,7 +4,7 @@
  * crashes. Nobody can say then whose doing that was, so each goes on in a host of its own, and the next crash has one
  * cause: an extension that was there at two is not started again.
  */
-import { HostClient, type HostOptions } from "../../sandbox/host/client.ts";
+import type { HostClient, HostOptions } from "../../sandbox/host/client.ts";
 import { MemoryWatch } from "../../sandbox/host/memory.ts";
 import { XdevError } from "../base/errors.ts";
 import { programStarter } from "../base/process.ts";
@@ -71,13 +71,16 @@ export class ExtensionHosts {
     const crashes = this.#crashes.get(name) ?? 0;
     if (crashes >= MAX_CRASHES) throw new XdevError("host-crashed", leftOut(crashes));
     const program = await this.#platform.hostProgram();
-    const start = await programStarter(program.start);
+    const [start, { HostClient: Client }] = await Promise.all([
+      programStarter(program.start),
+      import("../../sandbox/host/client.ts"),
+    ]);
     // A guest counts characters, of three bytes at most.
     const recordBytes = Math.max(RECORD_BYTES, 4 * (limits.maxFrameBytes ?? 0));
     const isAlone = crashes > 0 || recordBytes > RECORD_BYTES || !this.#platform.endsLoops;
     const found =
       isAlone || this.#shared?.client.ended !== false
-        ? this.#open({ program, start, isAlone, maxRecordBytes: recordBytes })
+        ? this.#open(Client, { program, start, isAlone, maxRecordBytes: recordBytes })
         : this.#shared;
     if (!isAlone) this.#shared = found;
     const { number, guest } = found.client.startGuest(limits.maxHeapBytes);
@@ -90,9 +93,9 @@ export class ExtensionHosts {
     this.#crashes.delete(name);
   }
 
-  #open(options: Omit<HostOptions, "onCrash">) {
+  #open(Client: typeof HostClient, options: Omit<HostOptions, "onCrash">) {
     const names = new Map<number, string>();
-    const client = new HostClient({
+    const client: HostClient = new Client({
       ...options,
       onCrash: (_reason, culprit) => {
         // Whoever could not be ended is known, and is being ended; the others had no part in it.
