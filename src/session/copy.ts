@@ -2,7 +2,6 @@
 
 import { BlobStore } from "./blobs.ts";
 import { digestsOf } from "./large.ts";
-import type { RawEntry } from "./schema.ts";
 import { type SessionOptions, SessionStore } from "./store.ts";
 
 export interface CopyOptions {
@@ -33,7 +32,7 @@ export function forkSession(source: SessionStore, options: CopyOptions = {}): Se
           continue;
         }
         const entry = source.rawEntry(entryId);
-        for (const digest of digestsOf(entry as RawEntry)) blobs?.refer(digest, copy.file!);
+        for (const digest of digestsOf(entry)) blobs?.refer(digest, copy.file!);
         yield JSON.stringify(entry);
       }
     })(),

@@ -49,18 +49,32 @@ export function checkType(entry: RawEntry): boolean {
   return false;
 }
 
-/** The entry in a line that was read before. `missing` is told the number of blobs that are gone. */
-export function readEntry(
-  text: string,
-  known: { id: string; parentId: string | null; version: number; idAt(place: number): string | undefined },
-  blobs: BlobStore | undefined,
-  missing: (count: number) => void,
-): SessionEntry {
+/** What the index knows of an entry that was read before. */
+export interface Known {
+  id: string;
+  parentId: string | null;
+  version: number;
+  idAt(place: number): string | undefined;
+}
+
+/** The entry in a line, as version 3 and otherwise as it stands there, with references to blobs. */
+export function readRaw(text: string, known: Known): RawEntry {
   const entry = asEntry(parseJson(text), known.version, known.idAt);
   if (!entry) throw new XdevError("session-changed", "the session's file was changed by another program");
   entry.id = known.id;
   entry.parentId = known.parentId;
   entry.timestamp ??= "";
+  return entry;
+}
+
+/** The entry in a line. `missing` is told the number of blobs that are gone. */
+export function readEntry(
+  text: string,
+  known: Known,
+  blobs: BlobStore | undefined,
+  missing: (count: number) => void,
+): SessionEntry {
+  const entry = readRaw(text, known);
   if (blobs) {
     let count = entry.blobs === undefined ? 0 : bringBack(entry, blobs);
     if (text.includes('"blob:sha256:') || text.includes('"blobtext:sha256:')) {

@@ -99,3 +99,9 @@ export function asTitleLine(value: unknown): TitleLine | undefined {
   const result = v.safeParse(title, value);
   return result.success ? (result.output as TitleLine) : undefined;
 }
+
+/** Whether a model has said something: a request that failed is no answer. */
+export function hasAnswer(entry: RawEntry): boolean {
+  const { role, content } = (entry.message ?? {}) as { role?: unknown; content?: unknown };
+  return entry.type === "message" && role === "assistant" && Array.isArray(content) && content.length > 0;
+}

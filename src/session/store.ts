@@ -3,21 +3,21 @@
  * not what they say, so that a session of any length can be opened.
  */
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { errorText, XdevError } from "../base/errors.ts";
+import { XdevError } from "../base/errors.ts";
 import { canonicalPath } from "../base/files.ts";
 import { BlobStore } from "./blobs.ts";
 import { type Branch, buildContext, contextEntries } from "./context.ts";
 import { EntryIndex } from "./entry-index.ts";
-import { entryLine, parseJson, readEntry } from "./entry-text.ts";
+import { entryLine, type Known, parseJson, readEntry, readRaw } from "./entry-text.ts";
 import { SessionFile } from "./file.ts";
-import { LARGE, mayBeLarge, moveOut } from "./large.ts";
-import { scanLines, scanLinesNow } from "./lines.ts";
-import { idOfFileName, isSessionId, newSessionId, sessionFileName, sessionFolder } from "./paths.ts";
-import { HEAD, previewOf, TAIL } from "./preview.ts";
+import { newHeader, placeholderHeader } from "./header.ts";
+import { scanLines } from "./lines.ts";
+import { Outbox } from "./outbox.ts";
+import { sessionFileName, sessionFolder } from "./paths.ts";
+import { HEAD, TAIL } from "./preview.ts";
 import { SessionReader } from "./read.ts";
-import type { RawEntry } from "./schema.ts";
+import { hasAnswer, type RawEntry } from "./schema.ts";
 import { treeOf } from "./tree.ts";
 import type {
   NewEntry,
@@ -64,12 +64,9 @@ export class SessionStore {
   /** Where the file is, or will be; "" for a session in memory. */
   readonly #path: string;
   readonly #access: "read" | "write";
-  #file: SessionFile | undefined;
+  /** Undefined for a session in memory. */
+  readonly #outbox: Outbox | undefined;
   #leaf = -1;
-  /** Whether the session is worth a file: there is an answer. */
-  #isKept = false;
-  /** The places of entries that are not in the file. */
-  #pending: number[] = [];
   #customSize = 0;
   #isClosed = false;
 
@@ -83,9 +80,11 @@ export class SessionStore {
     this.#path = path;
     this.dataDir = dataDir;
     this.#access = access;
-    this.#file = file;
-    if (path !== MEMORY_ONLY) this.#blobs = new BlobStore(dataDir);
     this.header = header ?? placeholderHeader(path);
+    if (path === MEMORY_ONLY) return;
+    this.#blobs = new BlobStore(dataDir);
+    const parts = { path, header: this.header, index: this.#index, reader: this.#reader, blobs: this.#blobs };
+    this.#outbox = new Outbox({ ...parts, report: (problem) => this.#report(problem) }, file);
   }
 
   /** A session without a file, until there is an answer of a model. Throws `XdevError` `bad-session-id`. */
@@ -133,7 +132,10 @@ export class SessionStore {
     } else this.#report({ kind: "garbage", line: 1, message: "the header is missing: a new one stands in" });
     this.#index.settle();
     this.#leaf = this.#index.length - 1;
-    this.#isKept = true;
+  }
+
+  get #file(): SessionFile | undefined {
+    return this.#outbox?.file;
   }
 
   get id(): string {
@@ -201,10 +203,9 @@ export class SessionStore {
     if (type === "custom") this.#countCustom(line.length);
     this.#index.add(id, this.#leaf, raw, { at: -1, size: 0, line });
     this.#leaf = this.#index.length - 1;
-    if (this.#path !== MEMORY_ONLY) this.#pending.push(this.#leaf);
     const isAnswer = hasAnswer(raw);
-    if (isAnswer) this.#isKept = true;
-    this.#write();
+    this.#outbox?.add(this.#leaf, isAnswer);
+    this.#outbox?.write();
     if (isAnswer) this.#file?.syncLater();
     return id;
   }
@@ -309,19 +310,8 @@ export class SessionStore {
   }
 
   #entryAt(place: number): SessionEntry {
-    return this.#readAt(place, this.#blobs);
-  }
-
-  #readAt(place: number, blobs: BlobStore | undefined): SessionEntry {
-    const { at, size, line } = this.#index.whereAt(place);
-    const text = line ?? this.#file!.read(at, size).toString("utf8");
-    const known = {
-      id: this.#index.idAt(place)!,
-      parentId: this.#index.idAt(this.#index.parentAt(place)) ?? null,
-      version: line === undefined ? this.header.version : SESSION_VERSION,
-      idAt: (other: number) => this.#index.idAt(other),
-    };
-    return readEntry(text, known, blobs, (count) => {
+    const { text, known } = this.#lineAt(place);
+    return readEntry(text, known, this.#blobs, (count) => {
       const message = `${count} large ${count === 1 ? "output is" : "outputs are"} no longer in the blob store`;
       if (!this.#problems.some((problem) => problem.message === message)) {
         this.#report({ kind: "missing-blob", message });
@@ -329,14 +319,21 @@ export class SessionStore {
     });
   }
 
-  /** An entry for a copy: as it is, with references to blobs. Throws `XdevError` `no-entry`. */
-  rawEntry(id: string): SessionEntry {
-    return this.#readAt(this.#mustBeThere(id), undefined);
+  #lineAt(place: number): { text: string; known: Known } {
+    const { at, size, line } = this.#index.whereAt(place);
+    const known: Known = {
+      id: this.#index.idAt(place)!,
+      parentId: this.#index.idAt(this.#index.parentAt(place)) ?? null,
+      version: line === undefined ? this.header.version : SESSION_VERSION,
+      idAt: (other) => this.#index.idAt(other),
+    };
+    return { text: line ?? this.#file!.read(at, size).toString("utf8"), known };
   }
 
-  /** All of them. */
-  *rawEntries(): Generator<SessionEntry> {
-    for (let place = 0; place < this.#index.length; place++) yield this.#readAt(place, undefined);
+  /** An entry for a copy: nothing of it is put back or left out. Throws `XdevError` `no-entry`. */
+  rawEntry(id: string): RawEntry {
+    const { text, known } = this.#lineAt(this.#mustBeThere(id));
+    return readRaw(text, known);
   }
 
   /** The ids of all entries in the order of the file. */
@@ -349,73 +346,17 @@ export class SessionStore {
     for (const line of lines) {
       const raw = parseJson(line) as RawEntry;
       this.#index.add(raw.id!, this.#index.placeOf(raw.parentId ?? "") ?? -1, raw, { at: -1, size: 0, line });
-      const place = this.#index.length - 1;
-      if (this.#path !== MEMORY_ONLY) this.#pending.push(place);
-      this.#leaf = place;
-      if (hasAnswer(raw)) this.#isKept = true;
-      if (this.#pending.length >= 256) this.#write();
+      this.#leaf = this.#index.length - 1;
+      this.#outbox?.add(this.#leaf, hasAnswer(raw));
+      if (this.#outbox && this.#outbox.size >= 256) this.#outbox.write();
     }
-    this.#write();
-  }
-
-  /** Writes what is not in the file. What the disk does not take stays for the next time. */
-  #write(): void {
-    if (!this.#isKept || this.#pending.length === 0) return;
-    let written = 0;
-    try {
-      const file = this.#file ?? this.#makeFile();
-      this.#readForeign(file);
-      for (const place of this.#pending) {
-        const at = file.append(this.#lineForFile(this.#index.whereAt(place).line!));
-        this.#index.placed(place, { at, size: file.end - at - 1 });
-        written++;
-      }
-    } catch (error) {
-      const message = `an entry was not written: ${errorText(error)}`;
-      if (this.#problems.at(-1)?.message !== message) this.#report({ kind: "unwritten", message });
-    }
-    this.#pending.splice(0, written);
-  }
-
-  #makeFile(): SessionFile {
-    const file = SessionFile.create(this.#path);
-    const preview = previewOf(
-      this.header,
-      this.#pending.map((place) => this.#index.whereAt(place).line!),
-    );
-    if (preview !== undefined) this.header.preview = preview;
-    try {
-      file.append(JSON.stringify(this.header));
-    } catch (error) {
-      file.close();
-      rmSync(this.#path, { force: true });
-      throw error;
-    }
-    this.#file = file;
-    return file;
-  }
-
-  #lineForFile(line: string): string {
-    if (line.length < LARGE || !this.#blobs) return line;
-    const entry = JSON.parse(line) as RawEntry;
-    if (!mayBeLarge(entry) || entry.blobs !== undefined) return line;
-    moveOut(entry, this.#blobs, this.#path);
-    return JSON.stringify(entry);
-  }
-
-  /** Reads what another program has added meanwhile: it stays a branch of its own. */
-  #readForeign(file: SessionFile): void {
-    const size = file.size();
-    if (size === file.end) return;
-    if (size < file.end) throw new XdevError("session-changed", "another program has shortened the file");
-    file.end = scanLinesNow(file.fd, file.end, this.#reader.onLine);
-    file.isLineEnded = this.#reader.isEnded;
-    this.#index.settle();
-    this.#report({ kind: "foreign-write", message: "another program has written to the session's file" });
+    this.#outbox?.write();
   }
 
   #report(problem: SessionProblem): void {
     // A file of garbage is no reason to fill the memory.
+    const isRepeated = problem.kind === "unwritten" && this.#problems.at(-1)?.message === problem.message;
+    if (isRepeated) return;
     if (this.#problems.length < 1000) this.#problems.push(problem);
     this.onProblem?.(problem);
   }
@@ -432,7 +373,7 @@ export class SessionStore {
   close(): void {
     if (this.#isClosed) return;
     if (this.#access === "write") {
-      this.#write();
+      this.#outbox?.write();
       const { name } = this.#index;
       const file = this.#file;
       if (file && name && name.at > HEAD - TAIL && file.end - name.at > TAIL) {
@@ -446,34 +387,4 @@ export class SessionStore {
   [Symbol.dispose](): void {
     this.close();
   }
-}
-
-/** Whether a model has said something: a request that failed is no answer. */
-function hasAnswer(entry: RawEntry): boolean {
-  const { role, content } = (entry.message ?? {}) as { role?: unknown; content?: unknown };
-  return entry.type === "message" && role === "assistant" && Array.isArray(content) && content.length > 0;
-}
-
-function newHeader(options: { cwd: string; id?: string; parentSession?: string }): SessionHeader {
-  const id = options.id ?? newSessionId();
-  if (!isSessionId(id)) {
-    throw new XdevError("bad-session-id", `${JSON.stringify(id)} can't be the id of a session`, {
-      hint: "letters, digits, '.', '_' and '-'",
-    });
-  }
-  const { cwd, parentSession } = options;
-  return {
-    type: "session",
-    version: SESSION_VERSION,
-    id,
-    timestamp: new Date().toISOString(),
-    cwd,
-    ...(parentSession === undefined ? {} : { parentSession }),
-  };
-}
-
-/** For a file whose header is gone. */
-function placeholderHeader(path: string): SessionHeader {
-  const id = idOfFileName(path) ?? newSessionId();
-  return { type: "session", version: SESSION_VERSION, id, timestamp: new Date().toISOString(), cwd: "" };
 }

@@ -15,8 +15,8 @@ export async function upgradeFile(store: SessionStore, file: SessionFile): Promi
     try {
       await handle.write(`${JSON.stringify({ ...store.header, version: SESSION_VERSION })}\n`);
       let lines = 0;
-      for (const entry of store.rawEntries()) {
-        await handle.write(`${JSON.stringify(entry)}\n`);
+      for (const id of store.ids()) {
+        await handle.write(`${JSON.stringify(store.rawEntry(id))}\n`);
         if (++lines % 64 === 0) await pause();
       }
       await handle.sync();

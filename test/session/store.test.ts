@@ -136,18 +136,22 @@ describe("an entry", () => {
 
   test("of a type that we do not know survives untouched, in a copy too", async () => {
     using folder = new Folder();
+    const invalid = { type: "label", targetId: 7 };
     const unknown = { type: "ttsr_injection", injectedRules: ["a"], deep: { x: [1, { y: null }] } };
     const message = { ...user("hello"), extra: { kept: true } };
-    const path = folder.file("s.jsonl", fileOf([message, assistant("hi"), unknown, user("more")]));
+    const path = folder.file("s.jsonl", fileOf([message, assistant("hi"), unknown, invalid, user("more")]));
     const before = readFileSync(path, "utf8");
     using store = await SessionStore.open(path, { dataDir: folder.path });
-    assert.deepEqual(store.problems, []);
+    assert.deepEqual(
+      store.problems.map(({ kind }) => kind),
+      ["invalid"],
+    );
     assert.deepEqual(texts(store), ["hello", "hi", "more"]);
     store.append(assistant("yes"));
     assert.ok(readFileSync(path, "utf8").startsWith(before));
     using copy = forkSession(store);
     const lines = parseLines(readFileSync(copy.file!, "utf8"));
-    assert.deepEqual(lines.slice(1, 4), parseLines(before).slice(1, 4));
+    assert.deepEqual(lines.slice(1, 5), parseLines(before).slice(1, 5));
   });
 });
 
