@@ -30,6 +30,8 @@ export interface ExecutionOptions {
   signal?: AbortSignal | undefined;
   /** The output so far (its end, if it is long), at most ten times a second. */
   onUpdate?: (output: string) => void;
+  /** All of the output as it comes, without escape sequences; one that is split over two parts stays. */
+  onOutput?: (text: string) => void;
   /** For what is longer than a result holds; made on first use. */
   scratch(): Promise<string>;
 }
@@ -87,12 +89,17 @@ export async function runUserPython(
 type OnData = (chunk: Buffer, stream: "stdout" | "stderr") => Promise<void> | undefined;
 
 /** Runs something and keeps the end of its output, and all of it in a file if it is long. */
-async function collect<End>({ scratch, onUpdate }: ExecutionOptions, work: (onData: OnData) => Promise<End>) {
+async function collect<End>(
+  { scratch, onUpdate, onOutput }: ExecutionOptions,
+  work: (onData: OnData) => Promise<End>,
+) {
   const tail = new TailOutput(scratch);
   const progress = throttle(UPDATE_MS, () => onUpdate?.(tail.view().text));
+  const decoders = { stdout: new TextDecoder(), stderr: new TextDecoder() };
   let end: End;
   try {
     end = await work((chunk, stream) => {
+      if (onOutput) onOutput(stripControls(decoders[stream].decode(chunk, { stream: true })));
       const wait = tail.add(chunk, stream);
       progress.run();
       return wait;

@@ -55,33 +55,19 @@ async function run(
   const { cwd, env = {}, scratch = noScratch } = core.options;
   const given = await askExtensions(core, kind, source, excludeFromContext, signal);
   if (given) return given;
-  let told = "";
   const options = {
     excludeFromContext,
     signal,
     scratch,
-    onUpdate: (output: string) => {
-      const delta = newPart(told, output);
-      told = output;
+    onOutput: (delta: string) => {
       if (delta === "") return;
       core.emit({ type: "bash_execution_update", ...(id === undefined ? {} : { id }), delta });
     },
   };
   const { runUserBash, runUserPython } = await import("../user-commands.ts");
-  const message =
-    kind === "bash"
-      ? await runUserBash(source, { ...options, cwd, env })
-      : await runUserPython(source, await python(core), options);
-  options.onUpdate(message.output);
-  return message;
-}
-
-/** What is new in an output of which only the end is kept. */
-function newPart(before: string, after: string): string {
-  if (after.startsWith(before)) return after.slice(before.length);
-  const known = before.slice(-1000);
-  const at = known === "" ? -1 : after.lastIndexOf(known);
-  return at === -1 ? after : after.slice(at + known.length);
+  return kind === "bash"
+    ? runUserBash(source, { ...options, cwd, env })
+    : runUserPython(source, await python(core), options);
 }
 
 async function noScratch(): Promise<string> {

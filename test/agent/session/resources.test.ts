@@ -197,6 +197,15 @@ describe("what the user runs himself", () => {
     assert.equal(t.session.entries().entries.filter(({ type }) => type === "message").length, 4);
   });
 
+  test("is told as it comes, all of it, also where the result has only the end", async () => {
+    using folder = new Folder();
+    await using t = await startSession(folder, [], { env, scratch: async () => folder.path });
+    const result = await t.session.bash("seq 1 30000");
+    assert.equal(result.truncated, true);
+    const told = t.of("bash_execution_update").map(({ delta }) => delta);
+    assert.equal(told.join(""), Array.from({ length: 30_000 }, (_, at) => `${at + 1}\n`).join(""));
+  });
+
   test("while a run goes on follows it", async () => {
     using folder = new Folder();
     const gate = Promise.withResolvers<void>();
