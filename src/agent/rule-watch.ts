@@ -75,7 +75,7 @@ export class RuleWatch {
           : "tool";
       const call = callOf(event);
       const rules = this.#rules.filter(
-        (rule) => this.#waits(rule) && scopesFor(rule, kind, call?.name).length > 0,
+        (rule) => this.#waits(rule) && scopesFor(rule, kind, call?.name || undefined).length > 0,
       );
       block = new Block(kind, rules);
       this.#blocks.set(index, block);
@@ -168,6 +168,7 @@ class Block {
 
 const ESCAPES: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" };
 
+/** The scopes of a rule in which a block stands; of a call whose tool is not known yet, all that it may be in. */
 function scopesFor(rule: StreamRule, kind: StreamScope["kind"], tool: string | undefined): StreamScope[] {
   return rule.scopes.filter(
     (scope) => scope.kind === kind && (scope.tool === undefined || scope.tool === tool),
@@ -185,13 +186,14 @@ function callOf(event: DeltaEvent): Call | undefined {
   return block?.type === "toolCall" ? block : undefined;
 }
 
-/** Whether one of the scopes means this call; undefined as long as its path is not all there. */
+/** Whether one of the scopes means this call; undefined as long as its name, or its path, is not all there. */
 function isAbout(
   scopes: readonly StreamScope[],
   call: Call | undefined,
   isWhole: boolean,
   cwd: string | undefined,
 ): boolean | undefined {
+  if (call?.name === "" && !isWhole) return undefined;
   if (scopes.some(({ globs }) => globs === undefined)) return true;
   const path = pathOf(call, isWhole);
   if (path === undefined) return isWhole ? false : undefined;

@@ -32,6 +32,7 @@ function feedBlock(
   kind: "text" | "thinking" | "toolcall",
   deltas: readonly string[],
   call?: Call,
+  finalName = call?.name,
 ): string[][] {
   const content = call ? [{ type: "toolCall", id: "1", ...call }] : [];
   const event = (type: string, more: object) =>
@@ -44,7 +45,7 @@ function feedBlock(
   watch.startMessage();
   return [
     ...deltas.map((delta) => namesOf(watch.feed(event("delta", { delta })))),
-    namesOf(watch.feed(event("end", { toolCall: content[0] }))),
+    namesOf(watch.feed(event("end", { toolCall: { ...content[0], name: finalName } }))),
   ];
 }
 
@@ -148,6 +149,15 @@ describe("stream rules", () => {
     assert.deepEqual(await at("thinking"), ["thought"]);
     assert.deepEqual(await at("toolcall", "edit"), ["edits", "usual"]);
     assert.deepEqual(await at("toolcall", "bash"), ["usual"]);
+    for (const [name, brought] of [
+      ["edit", ["edits", "usual"]],
+      ["bash", ["usual"]],
+    ] as const) {
+      const late = { name: "", arguments: {} };
+      const watch = new RuleWatch(await rules(heads));
+      const [first, end] = feedBlock(watch, "toolcall", ["x\n"], late, name);
+      assert.deepEqual([first, end?.sort()], [[], brought], "its name may come last");
+    }
   });
 
   test("look at the files that their globs name, as soon as the path is all there", async () => {
