@@ -6,9 +6,6 @@ import type { BootMessage } from "../../sandbox/guest/protocol.ts";
 import type { GuestWorker } from "./index.ts";
 import { SyncReply } from "./sync-reply.ts";
 
-/** How long an end that does not come is waited for, in ms: a native regular expression ends when it is done. */
-const END_MS = 500;
-
 export function carryGuest(worker: Worker): GuestWorker {
   let ended = false;
   const reply = new SyncReply();
@@ -49,15 +46,10 @@ export function carryGuest(worker: Worker): GuestWorker {
       };
       void closed.then(() => end("ended by itself"));
     },
+    // Whoever needs to know when it is really over waits for `closed`: a session that ends has no reason to.
     async terminate() {
       ended = true;
       worker.terminate();
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      const late = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, END_MS);
-      });
-      await Promise.race([closed, late]);
-      clearTimeout(timer);
     },
   };
 }
