@@ -75,7 +75,7 @@ export class RuleWatch {
           : "tool";
       const call = callOf(event);
       const rules = this.#rules.filter(
-        (rule) => this.#waits(rule) && scopesFor(rule, kind, call?.name || undefined).length > 0,
+        (rule) => this.#waits(rule) && scopesFor(rule, kind, call?.name).length > 0,
       );
       block = new Block(kind, rules);
       this.#blocks.set(index, block);
@@ -171,7 +171,7 @@ const ESCAPES: Record<string, string> = { n: "\n", t: "\t", r: "\r", b: "\b", f:
 /** The scopes of a rule in which a block stands; of a call whose tool is not known yet, all that it may be in. */
 function scopesFor(rule: StreamRule, kind: StreamScope["kind"], tool: string | undefined): StreamScope[] {
   return rule.scopes.filter(
-    (scope) => scope.kind === kind && (scope.tool === undefined || scope.tool === tool),
+    (scope) => scope.kind === kind && (scope.tool === undefined || !tool || scope.tool === tool),
   );
 }
 
