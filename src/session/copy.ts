@@ -1,7 +1,5 @@
 /** New sessions from what is in others: a branch of one (fork, clone), or all of it in another folder. */
 
-import { BlobStore } from "./blobs.ts";
-import { digestsOf } from "./large.ts";
 import { type SessionOptions, SessionStore } from "./store.ts";
 
 export interface CopyOptions {
@@ -22,19 +20,12 @@ export function forkSession(source: SessionStore, options: CopyOptions = {}): Se
   const copy = newStore(source, { cwd, ...(id === undefined ? {} : { id }), ...dirOf(source, options) });
   const all = upTo === "all";
   const ids = all ? [...source.ids()] : source.getBranchIds(upTo);
-  const blobs = copy.file === undefined ? undefined : new BlobStore(copy.dataDir);
-  const isInMemory = copy.file === undefined;
+  // In memory there are no blobs to refer to: what is large is there as it is.
+  const entryOf = (entryId: string) =>
+    copy.file === undefined ? source.getEntry(entryId) : source.rawEntry(entryId);
   copy.adopt(
     (function* () {
-      for (const entryId of ids) {
-        if (isInMemory) {
-          yield JSON.stringify(source.getEntry(entryId));
-          continue;
-        }
-        const entry = source.rawEntry(entryId);
-        for (const digest of digestsOf(entry)) blobs?.refer(digest, copy.file!);
-        yield JSON.stringify(entry);
-      }
+      for (const entryId of ids) yield JSON.stringify(entryOf(entryId));
     })(),
   );
   if (!all) {

@@ -4,7 +4,7 @@ import { errorText, XdevError } from "../base/errors.ts";
 import type { BlobStore } from "./blobs.ts";
 import type { EntryIndex } from "./entry-index.ts";
 import { SessionFile } from "./file.ts";
-import { LARGE, mayBeLarge, moveOut } from "./large.ts";
+import { digestsOf, LARGE, mayBeLarge, moveOut } from "./large.ts";
 import { scanLinesNow } from "./lines.ts";
 import { previewOf } from "./preview.ts";
 import type { SessionReader } from "./read.ts";
@@ -89,10 +89,14 @@ export class Outbox {
 
   #lineForFile(place: number): string {
     const line = this.#parts.index.whereAt(place).line!;
-    if (line.length < LARGE) return line;
+    const { blobs, path } = this.#parts;
+    // A copy of an entry has its references already.
+    const isCopy = line.includes('"blobs":[');
+    if (line.length < LARGE && !isCopy) return line;
     const entry = JSON.parse(line) as RawEntry;
+    if (isCopy) for (const digest of digestsOf(entry)) blobs.refer(digest, path);
     if (!mayBeLarge(entry) || entry.blobs !== undefined) return line;
-    moveOut(entry, this.#parts.blobs, this.#parts.path);
+    moveOut(entry, blobs, path);
     return JSON.stringify(entry);
   }
 

@@ -10,7 +10,7 @@ const id = v.pipe(v.string(), v.minLength(1), v.maxLength(128));
 const blocks = v.pipe(v.array(v.looseObject({ type: name })), v.maxLength(100_000));
 const content = v.union([v.string(), blocks]);
 
-const messages: Record<string, v.GenericSchema> = {
+export const MESSAGE_SCHEMAS: Readonly<Record<string, v.GenericSchema>> = {
   user: v.looseObject({ content }),
   system: v.looseObject({ content }),
   assistant: v.looseObject({ content: blocks }),
@@ -26,10 +26,10 @@ const messages: Record<string, v.GenericSchema> = {
 /** A message of a role that we don't know is none that we could give to a model. */
 const message = v.pipe(
   v.looseObject({ role: name }),
-  v.check((value) => Object.hasOwn(messages, value.role) && v.is(messages[value.role]!, value)),
+  v.check((value) => Object.hasOwn(MESSAGE_SCHEMAS, value.role) && v.is(MESSAGE_SCHEMAS[value.role]!, value)),
 );
 
-const entries: Record<EntryType, v.GenericSchema> = {
+export const ENTRY_SCHEMAS: Readonly<Record<EntryType, v.GenericSchema>> = {
   message: v.looseObject({ message }),
   model_change: v.looseObject({ provider: name, modelId: name }),
   thinking_level_change: v.looseObject({ thinkingLevel: name }),
@@ -50,12 +50,12 @@ const entries: Record<EntryType, v.GenericSchema> = {
 };
 
 export function isEntryType(type: string): type is EntryType {
-  return Object.hasOwn(entries, type);
+  return Object.hasOwn(ENTRY_SCHEMAS, type);
 }
 
 /** Whether an entry of a known type has the members that its type wants. */
 export function isValidEntry(entry: { type: string }): entry is SessionEntry {
-  return isEntryType(entry.type) && v.is(entries[entry.type], entry);
+  return isEntryType(entry.type) && v.is(ENTRY_SCHEMAS[entry.type], entry);
 }
 
 /** What every line but the first is at least; before version 2 it has no id. */

@@ -9,7 +9,7 @@ import { canonicalPath } from "../base/files.ts";
 import { BlobStore } from "./blobs.ts";
 import { type Branch, buildContext, contextEntries } from "./context.ts";
 import { EntryIndex } from "./entry-index.ts";
-import { entryLine, type Known, parseJson, readEntry, readRaw } from "./entry-text.ts";
+import { checkType, entryLine, type Known, parseJson, readEntry, readRaw } from "./entry-text.ts";
 import { SessionFile } from "./file.ts";
 import { newHeader, placeholderHeader } from "./header.ts";
 import { scanLines } from "./lines.ts";
@@ -345,11 +345,13 @@ export class SessionStore {
   adopt(lines: Iterable<string>): void {
     for (const line of lines) {
       const raw = parseJson(line) as RawEntry;
-      this.#index.add(raw.id!, this.#index.placeOf(raw.parentId ?? "") ?? -1, raw, { at: -1, size: 0, line });
+      checkType(raw);
+      this.#index.addRead(raw, { at: -1, size: 0, line }, this.header);
       this.#leaf = this.#index.length - 1;
       this.#outbox?.add(this.#leaf, hasAnswer(raw));
       if (this.#outbox && this.#outbox.size >= 256) this.#outbox.write();
     }
+    this.#index.settle();
     this.#outbox?.write();
   }
 

@@ -173,22 +173,24 @@ export interface SessionContext {
   model: { provider: string; modelId: string } | null;
 }
 
-export type ProblemKind =
+export const PROBLEM_KINDS = [
   /** The last line has no end: a write was cut off. */
-  | "torn"
+  "torn",
   /** A line that is no JSON object with a type and an id, or is too long. */
-  | "garbage"
+  "garbage",
   /** An entry whose members are not what its type wants. */
-  | "invalid"
-  | "missing-parent"
-  | "cycle"
-  | "duplicate-id"
+  "invalid",
+  "missing-parent",
+  "cycle",
+  "duplicate-id",
   /** A large output is no longer in the blob store. */
-  | "missing-blob"
+  "missing-blob",
   /** The disk did not take an entry; it is tried again with the next one. */
-  | "unwritten"
+  "unwritten",
   /** Another program has written to the file. */
-  | "foreign-write";
+  "foreign-write",
+] as const;
+export type ProblemKind = (typeof PROBLEM_KINDS)[number];
 
 /** What of a session is not as it should be. Everything else of it is usable. */
 export interface SessionProblem {

@@ -260,6 +260,18 @@ describe("large outputs", () => {
     assert.deepEqual(await listSessions(folder.path), []);
   });
 
+  test("stay for a copy that has no file yet", async () => {
+    using folder = new Folder();
+    const store = large(folder);
+    const fork = forkSession(store, { upTo: store.getBranchIds()[0]! });
+    store.close();
+    assert.equal(fork.isOnDisk, false);
+    fork.append(assistant("2"));
+    await deleteSession(store.file!, { dataDir: folder.path });
+    assert.equal((fork.buildContext().messages[0] as { content: string }).content, text);
+    fork.close();
+  });
+
   test("a reference in a session leads nowhere but into the store", async () => {
     using folder = new Folder();
     const secret = folder.file("secret", "top secret");

@@ -136,7 +136,7 @@ describe("an entry", () => {
 
   test("of a type that we do not know survives untouched, in a copy too", async () => {
     using folder = new Folder();
-    const invalid = { type: "label", targetId: 7 };
+    const invalid = { type: "compaction", summary: 7 };
     const unknown = { type: "ttsr_injection", injectedRules: ["a"], deep: { x: [1, { y: null }] } };
     const message = { ...user("hello"), extra: { kept: true } };
     const path = folder.file("s.jsonl", fileOf([message, assistant("hi"), unknown, invalid, user("more")]));
@@ -150,6 +150,7 @@ describe("an entry", () => {
     store.append(assistant("yes"));
     assert.ok(readFileSync(path, "utf8").startsWith(before));
     using copy = forkSession(store);
+    assert.deepEqual(texts(copy), ["hello", "hi", "more", "yes"]);
     const lines = parseLines(readFileSync(copy.file!, "utf8"));
     assert.deepEqual(lines.slice(1, 5), parseLines(before).slice(1, 5));
   });
