@@ -20,6 +20,7 @@ async function withModules(
   bodies: readonly string[],
   steps: readonly ScriptStep[],
   options: HarnessOptions = {},
+  settings: Parameters<typeof loadExtensions>[1] = {},
 ) {
   const paths = bodies.map((body, index) =>
     folder.file(
@@ -32,7 +33,7 @@ async function withModules(
       };`,
     ),
   );
-  const loaded = await loadExtensions(paths);
+  const loaded = await loadExtensions(paths, settings);
   assert.deepEqual(loaded.manager.failures(), []);
   const harness = await startSession(folder, steps, { manager: loaded.manager, ...options });
   return {
@@ -159,6 +160,25 @@ describe("messages", () => {
     ]);
   });
 
+  test("reach a slow module in fewer parts, with nothing missing", async () => {
+    using folder = new Folder();
+    const text = "word ".repeat(2000).trim();
+    await using t = await withModules(
+      folder,
+      [
+        `let count = 0; let text = "";
+         on("message_update", async (e) => { count++; text += e.assistantMessageEvent.delta ?? ""; await new Promise((done) => setTimeout(done, 5)); });
+         on("message_end", (e) => { if (e.message.role === "assistant") say({ count, text }); });`,
+      ],
+      [{ text }],
+    );
+    await ask(t.session, "go");
+    await t.loaded.manager.events.settled();
+    const told = JSON.parse(t.told()[0]!) as { count: number; text: string };
+    assert.equal(told.text, text);
+    assert.ok(told.count < 100, `${told.count} parts`);
+  });
+
   test("can be changed as they end, by each module in turn", async () => {
     using folder = new Folder();
     const change = (text: string) =>
@@ -218,6 +238,21 @@ describe("what a module does wrong", () => {
     assert.deepEqual([first?.event, first?.error], ["input", "oh no"]);
     assert.match(first?.extensionPath ?? "", /a\.ts$/);
     assert.deepEqual([second?.event, second?.error], ["turn_end", "TypeError: late"]);
+  });
+
+  test("by not answering costs the time of an event, and its place", async () => {
+    using folder = new Folder();
+    await using t = await withModules(
+      folder,
+      [`on("input", () => new Promise(() => {}));`],
+      [{ text: "ok" }],
+      {},
+      { eventTimeoutMs: 100 },
+    );
+    await ask(t.session, "go");
+    assert.deepEqual(said(t.model.requests[0]), ["user: go"]);
+    assert.match(t.of("extension_error")[0]?.error ?? "", /did not answer input within 100 ms/);
+    assert.equal(t.loaded.manager.extensions[0]?.state, "dead");
   });
 
   test("in a result is an extension error, and nothing of it acts", async () => {
