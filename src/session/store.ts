@@ -36,6 +36,8 @@ export interface SessionOptions {
   cwd: string;
   /** Where the file is to be, instead of the folder for the cwd. */
   sessionDir?: string;
+  /** The file itself, instead of a name made of time and id in a folder. */
+  file?: string;
   /** Letters, digits, `.`, `_` and `-`; a new UUID without it. */
   id?: string;
   parentSession?: string;
@@ -91,7 +93,7 @@ export class SessionStore {
   static create(options: SessionOptions): SessionStore {
     const header = newHeader(options);
     const folder = options.sessionDir ?? sessionFolder(options.dataDir, options.cwd);
-    const path = join(resolve(folder), sessionFileName(header.timestamp, header.id));
+    const path = resolve(options.file ?? join(folder, sessionFileName(header.timestamp, header.id)));
     return new SessionStore(path, options.dataDir, "write", header);
   }
 
@@ -183,7 +185,8 @@ export class SessionStore {
   }
 
   /**
-   * Adds an entry behind the leaf, which it becomes, and gives its id. Throws `XdevError` `bad-entry`, or `read-only`. A disk that
+   * Adds an entry behind the leaf, which it becomes, and gives its id. A compaction that keeps nothing has "" as its
+   * `firstKeptEntryId`. Throws `XdevError` `bad-entry`, or `read-only`. A disk that
    * takes nothing is no error: the entry stays in memory, `problems` says so, and the next one tries again.
    */
   append(entry: NewEntry): string {
@@ -199,6 +202,7 @@ export class SessionStore {
       timestamp: new Date().toISOString(),
       ...members,
     };
+    if (type === "compaction" && raw.firstKeptEntryId === "") raw.firstKeptEntryId = id;
     const line = entryLine(raw);
     if (type === "custom") this.#countCustom(line.length);
     this.#index.add(id, this.#leaf, raw, { at: -1, size: 0, line });

@@ -59,7 +59,7 @@ export interface ThinkingLevelChangeEntry extends EntryBase {
 export interface CompactionEntry extends EntryBase {
   type: "compaction";
   summary: string;
-  /** The first entry before this one that the model still sees; this entry's own id if there is none. */
+  /** The first entry before this one that the model still sees; this entry's own id if there is none ("" for `append`). */
   firstKeptEntryId: string;
   tokensBefore: number;
   details?: unknown;

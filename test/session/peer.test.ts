@@ -57,6 +57,7 @@ function tell(store: SessionStore): string[] {
   store.append(user("three"));
   at(store.append(assistant("3")));
   at(store.append({ type: "compaction", summary: "again", firstKeptEntryId: kept, tokensBefore: 2000 }));
+  at(store.append({ type: "compaction", summary: "all", firstKeptEntryId: "", tokensBefore: 3000 }));
   store.append({ type: "model_change", provider: "other", modelId: "tiny" });
   at(store.append(user("four")));
   const left = store.leafId!;

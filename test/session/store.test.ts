@@ -64,6 +64,15 @@ describe("a new session", () => {
     assert.equal(statSync(join(folder.path, "sessions")).mode & 0o777, 0o700);
   });
 
+  test("is in the file that it was told to be in", () => {
+    using folder = new Folder();
+    const file = join(folder.path, "deep", "mine.jsonl");
+    using store = SessionStore.create({ dataDir: folder.path, cwd: "/work/demo", file });
+    store.append(assistant("hi"));
+    assert.equal(store.file, file);
+    assert.ok(existsSync(file));
+  });
+
   test("takes only an id that can be a file's name", () => {
     for (const id of ["../x", "a/b", "", ".x", "x".repeat(200)]) {
       assert.throws(() => SessionStore.create({ dataDir: "/nowhere", cwd: "/", id }), {
