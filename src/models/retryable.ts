@@ -2,18 +2,22 @@
 import type { AssistantMessage } from "@earendil-works/pi-ai";
 
 /** Of our own texts (failure.ts, body.ts): a server that was not there, or went away. */
-const TRANSIENT =
-  /closed the connection|connection refused at|can't be reached at|timed out: it sent nothing|was not found \(DNS\)/;
+const WENT_AWAY = /closed the connection|timed out: it sent nothing/;
+/** It never was there in this session: most likely its address is wrong, or nobody has started it. */
+const NOT_THERE = /connection refused at|can't be reached at|was not found \(DNS\)/;
 
 /**
  * Whether another try may help, so the answer is worth waiting for. Not after a status that `fetch` has judged: it has already
  * tried again as often as it may, or must not (fetch.ts). Loads the patterns only for a failure.
+ *
+ * @param hasAnswered whether this provider has answered before: only then is one that can't be reached worth waiting for
  */
-export async function isRetryable(message: AssistantMessage): Promise<boolean> {
+export async function isRetryable(message: AssistantMessage, hasAnswered: boolean): Promise<boolean> {
   if (message.stopReason !== "error" || !message.errorMessage) return false;
   const text = message.errorMessage;
   if (/^provider "[^"]*" answered \d{3}/.test(text) || text.startsWith("replay ")) return false;
-  if (TRANSIENT.test(text)) return true;
+  if (NOT_THERE.test(text)) return hasAnswered;
+  if (WENT_AWAY.test(text)) return true;
   const { isRetryableAssistantError } = await import("@earendil-works/pi-ai/utils/retry");
   return isRetryableAssistantError(message);
 }

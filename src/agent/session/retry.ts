@@ -39,7 +39,11 @@ export class Retries {
   async mayTry(message: AssistantMessage): Promise<boolean> {
     const { enabled, maxRetries } = this.#core.settings.retry;
     const { isRetryable } = await import("../../models/retryable.ts");
-    if (enabled && this.#count < maxRetries && (await isRetryable(message))) return true;
+    const { messages } = this.#core;
+    const hasAnswered = messages.some(
+      (one) => one.role === "assistant" && one.provider === message.provider && one.stopReason !== "error",
+    );
+    if (enabled && this.#count < maxRetries && (await isRetryable(message, hasAnswered))) return true;
     if (this.#count > 0) this.#end(false, message.errorMessage ?? "the model gave an error");
     return false;
   }

@@ -79,7 +79,7 @@ export async function summarize(
     }
     if (answer.stopReason === "error") {
       const { isRetryable } = await import("../../models/retryable.ts");
-      if (retry.enabled && attempt <= retry.maxRetries && (await isRetryable(answer))) {
+      if (retry.enabled && attempt <= retry.maxRetries && (await isRetryable(answer, true))) {
         await sleep(retry.baseDelayMs * 2 ** (attempt - 1), request.signal);
         continue;
       }

@@ -92,6 +92,18 @@ test("what was tried again as often as it may be, or is the user's to repair, is
   }
 });
 
+test("a server that can't be reached is waited for only if it was there before", async () => {
+  using folder = new Folder();
+  const error = 'provider "test": connection refused at http://127.0.0.1:1. Is the server running?';
+  await using t = await startSession(folder, [{ error }, { text: "hello" }, { error }, { text: "again" }]);
+  await ask(t.session, "first");
+  assert.equal(t.model.requests.length, 1);
+  await ask(t.session, "second");
+  await ask(t.session, "third");
+  assert.equal(t.of("auto_retry_start").length, 1);
+  assert.equal(t.session.lastAssistantText(), "again");
+});
+
 test("a session that goes on does not show the model what failed", async () => {
   using folder = new Folder();
   await using t = await startSession(folder, [{ text: "half", error: PASSING }, { text: "whole" }]);
