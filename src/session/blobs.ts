@@ -5,11 +5,8 @@
 import { createHash, randomBytes } from "node:crypto";
 import {
   appendFileSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
-  openSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -42,13 +39,7 @@ export class BlobStore {
     if (existsSync(path) && statSync(path).size === bytes.length) return digest;
     const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
     try {
-      const fd = openSync(temporary, "wx", 0o600);
-      try {
-        writeFileSync(fd, bytes);
-        fsyncSync(fd);
-      } finally {
-        closeSync(fd);
-      }
+      writeFileSync(temporary, bytes, { mode: 0o600, flag: "wx" });
       renameSync(temporary, path);
     } catch (error) {
       rmSync(temporary, { force: true });

@@ -16,6 +16,9 @@ import { XdevError } from "../base/errors.ts";
 import { readAt } from "./lines.ts";
 import { lockSession, type SessionLock } from "./lock.ts";
 
+/** Between two times that the disk is told to take what the system has. */
+const SYNC_MS = 5000;
+
 export class SessionFile {
   readonly path: string;
   #fd: number;
@@ -26,6 +29,7 @@ export class SessionFile {
   isLineEnded = true;
   readonly #lock: SessionLock | undefined;
   #isSyncing = false;
+  #syncedAt = performance.now();
   #isClosed = false;
 
   private constructor(path: string, fd: number, lock: SessionLock | undefined) {
@@ -123,10 +127,14 @@ export class SessionFile {
     }
   }
 
-  /** Lets the system write to the disk what it has, in the background. */
+  /**
+   * Has the disk take what the system has, in the background, if that was some time ago. It takes a disk longer than all else that a
+   * short run does: the system does it without being told, too, within half a minute or so.
+   */
   syncLater(): void {
-    if (this.#isSyncing || this.#isClosed) return;
+    if (this.#isSyncing || this.#isClosed || performance.now() - this.#syncedAt < SYNC_MS) return;
     this.#isSyncing = true;
+    this.#syncedAt = performance.now();
     fdatasync(this.#fd, () => {
       this.#isSyncing = false;
       if (this.#isClosed) closeSync(this.#fd);
@@ -139,11 +147,7 @@ export class SessionFile {
 
   close(): void {
     if (this.#isClosed) return;
-    try {
-      this.sync();
-    } catch {
-      // The system has what was written; that it does not reach the disk is not to be helped here.
-    }
+    if (this.isWritable) this.syncLater();
     this.#isClosed = true;
     this.#lock?.release();
     // The descriptor's number must not become another file's while the system works on it.
