@@ -224,6 +224,9 @@ export interface AgentSession {
    */
   start(reason: "startup" | "resume" | "fork", previousSessionFile?: string): Promise<void>;
 
+  /** Finds skills, templates and stream rules anew, and tells extensions so. */
+  reload(): Promise<void>;
+
   /**
    * Takes a text of the user. Resolves when it is accepted, which is before the model has answered: then follow the events, or
    * `waitForIdle`. A command of an extension (`/name`) runs at once, also while a run goes on, and is `handled` when it has ended.

@@ -41,6 +41,7 @@ function sessionOf(core: Core): AgentSession {
   const { tools } = core.options;
   return {
     start: async (reason, previous) => (await lifecycle()).start(core, reason, previous),
+    reload: async () => (await lifecycle()).reload(core),
     prompt: async (text, options = {}) => ({ disposition: await prompt(core, text, options) }),
     steer: async (text, images = [], source = "interactive") => ({
       disposition: await enqueue(core, "steer", text, images, source),

@@ -148,16 +148,13 @@ function keepCompaction(core: Core, made: Omit<Made, "fromExtension">, fromExten
   return core.store.append({
     type: "compaction",
     summary,
-    firstKeptEntryId: firstKeptEntryId ?? NOTHING_KEPT,
+    firstKeptEntryId: firstKeptEntryId ?? "",
     tokensBefore,
     ...(details === undefined ? {} : { details }),
     ...(usage === undefined ? {} : { usage }),
     ...(fromExtension ? { fromHook: true } : {}),
   });
 }
-
-/** No entry has this id: none is found that is kept, by us or by others who read the file. */
-const NOTHING_KEPT = "none";
 
 /** `session_before_compact`: a module may cancel it, or bring a summary of its own. */
 async function askBefore(

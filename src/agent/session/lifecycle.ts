@@ -50,6 +50,13 @@ export async function start(
   core.setSystemPrompt(core.systemPrompt);
 }
 
+/** Finds resources anew; a run that goes on ends with those that it began with. */
+export async function reload(core: Core): Promise<void> {
+  await announceStart(core, "reload");
+  await loadResources(core, "reload");
+  if (!core.run) core.setSystemPrompt(core.systemPrompt);
+}
+
 export async function newSession(core: Core, parentSession?: string): Promise<{ cancelled: boolean }> {
   if (await isCancelled(core, "session_before_switch", { reason: "new" })) return { cancelled: true };
   await endWork(core);

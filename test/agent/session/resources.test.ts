@@ -32,6 +32,19 @@ describe("skills and templates", () => {
     assert.equal(t.session.state.sessionName, "/fix it now", "a title is what the user typed");
   });
 
+  test("that are new are found by a reload", async () => {
+    using folder = new Folder();
+    await using t = await startSession(folder, [{ text: "ok" }], { places: { dataDir: folder.path } });
+    await t.session.start("startup");
+    assert.deepEqual(t.session.commands(), []);
+    folder.file("skills/tests/SKILL.md", "---\nname: tests\ndescription: How to test\n---\nRun.\n");
+    await t.session.reload();
+    await ask(t.session, "/skill:tests");
+    assert.match(said(t.model.requests[0]).at(-1) ?? "", /Run\./);
+    assert.match(t.session.systemPrompt, /How to test/);
+    assert.equal(t.of("session_start").at(-1)?.reason, "reload");
+  });
+
   test("of an extension come from its own folder", async () => {
     using folder = new Folder();
     using outside = new Folder();
