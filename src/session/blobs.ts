@@ -1,6 +1,6 @@
 /**
  * Large outputs beside the sessions: `<dataDir>/blobs/<sha256>`, each once however many sessions have it. `<sha256>.refs` names the
- * files of those sessions, a line each; what no session file refers to is removed when a session is deleted.
+ * files of those sessions, a line each; what no session file that is still there refers to is removed when one is deleted.
  */
 import { createHash, randomBytes } from "node:crypto";
 import {
@@ -14,18 +14,20 @@ import {
   writeFileSync,
 } from "node:fs";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { systemCode } from "../base/errors.ts";
 import { pause } from "../base/slices.ts";
-import { blobsFolder } from "./paths.ts";
+import { blobsFolder, sessionsFolder } from "./paths.ts";
 import { LINE_LIMIT } from "./schema.ts";
 
 const DIGEST = /^[0-9a-f]{64}$/;
 
 export class BlobStore {
+  readonly #dataDir: string;
   readonly #folder: string;
 
   constructor(dataDir: string) {
+    this.#dataDir = dataDir;
     this.#folder = blobsFolder(dataDir);
   }
 
@@ -35,7 +37,7 @@ export class BlobStore {
     const path = join(this.#folder, digest);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     // The reference first: from now on nobody takes the blob for one that nobody needs.
-    appendFileSync(`${path}.refs`, `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+    this.#addOwner(digest, owner);
     if (existsSync(path) && statSync(path).size === bytes.length) return digest;
     const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
     try {
@@ -51,7 +53,14 @@ export class BlobStore {
   /** Says that the session in the file `owner` has this blob, too. */
   refer(digest: string, owner: string): void {
     if (!DIGEST.test(digest) || !existsSync(join(this.#folder, digest))) return;
-    appendFileSync(join(this.#folder, `${digest}.refs`), `${JSON.stringify(owner)}\n`, { mode: 0o600 });
+    this.#addOwner(digest, owner);
+  }
+
+  /** In the data dir by the way from there: it may be moved as a whole. */
+  #addOwner(digest: string, owner: string): void {
+    const inside = relative(this.#dataDir, owner);
+    const name = inside.startsWith("..") || isAbsolute(inside) ? owner : inside;
+    appendFileSync(join(this.#folder, `${digest}.refs`), `${JSON.stringify(name)}\n`, { mode: 0o600 });
   }
 
   /** The bytes; undefined if they are gone or are others by now. */
@@ -71,12 +80,15 @@ export class BlobStore {
   /** Removes what was kept only for sessions that are gone, and gives the number of blobs. */
   async removeUnreferenced(): Promise<number> {
     const names = await readdir(this.#folder).catch(() => []);
+    const there = await this.#sessionNames();
+    const isThere = (owner: string) =>
+      there.has(basename(owner)) || existsSync(resolve(this.#dataDir, owner));
     let removed = 0;
     for (const name of names) {
       if (!name.endsWith(".refs")) continue;
       const path = join(this.#folder, name);
       const owners = parseOwners(await readFile(path, "utf8").catch(() => ""));
-      const alive = owners.filter((owner) => existsSync(owner));
+      const alive = owners.filter(isThere);
       if (alive.length === 0) {
         await rm(path.slice(0, -".refs".length), { force: true });
         await rm(path, { force: true });
@@ -87,6 +99,16 @@ export class BlobStore {
       await pause();
     }
     return removed;
+  }
+
+  /** The names of all session files: one that was moved to another folder still needs its blobs. */
+  async #sessionNames(): Promise<Set<string>> {
+    const root = sessionsFolder(this.#dataDir);
+    const names = new Set<string>();
+    for (const folder of await readdir(root).catch(() => [])) {
+      for (const name of await readdir(join(root, folder)).catch(() => [])) names.add(name);
+    }
+    return names;
   }
 }
 

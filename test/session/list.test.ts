@@ -1,7 +1,7 @@
 /** Lists are made from the ends of files; what is deleted is gone, with what was kept for it alone. */
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, utimesSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, utimesSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe, test } from "node:test";
 import {
   cwdSlug,
@@ -258,6 +258,23 @@ describe("large outputs", () => {
     await deleteSession(fork.file!, { dataDir: folder.path });
     assert.deepEqual(readdirSync(join(folder.path, "blobs")), []);
     assert.deepEqual(await listSessions(folder.path), []);
+  });
+
+  test("stay when the data dir, or the session's file in it, is moved", async () => {
+    using folder = new Folder();
+    const store = large(folder);
+    store.close();
+    const moved = { path: join(folder.path, "moved") };
+    mkdirSync(join(moved.path, "sessions", "other"), { recursive: true });
+    renameSync(join(folder.path, "blobs"), join(moved.path, "blobs"));
+    const file = join(moved.path, "sessions", "other", basename(store.file!));
+    renameSync(store.file!, file);
+    const other = SessionStore.create({ dataDir: moved.path, cwd: "/" });
+    other.append(assistant("1"));
+    other.close();
+    await deleteSession(other.file!, { dataDir: moved.path });
+    using again = await SessionStore.open(file, { dataDir: moved.path });
+    assert.equal((again.buildContext().messages[0] as { content: string }).content, text);
   });
 
   test("stay for a copy that has no file yet", async () => {
