@@ -267,3 +267,37 @@ describe("another branch of the session", () => {
     await assert.rejects(t.session.navigateTree("nowhere"), { code: "unknown-entry" });
   });
 });
+
+test("others of this family see the same conversation in the file", async () => {
+  using folder = new Folder();
+  await using t = await startSession(folder, [
+    { text: "one" },
+    { text: "half", error: 'provider "test": overloaded' },
+    { text: "two" },
+    { text: "SUMMARY" },
+    { text: "three" },
+    { text: "BRANCH" },
+    { text: "four" },
+  ]);
+  await ask(t.session, "first");
+  await ask(t.session, "second");
+  await t.session.compact();
+  await ask(t.session, "third");
+  const third = t.session.forkMessages().at(-1)!;
+  await t.session.navigateTree(third.entryId, { summarize: true });
+  t.session.nextTurn({ customType: "note", content: "a note", display: true });
+  await ask(t.session, "fourth");
+  const { SessionManager } = await import("@earendil-works/pi-coding-agent");
+  const theirs = SessionManager.open(t.session.state.sessionFile!).buildSessionContext();
+  const told = (messages: readonly unknown[]) =>
+    messages.map((message) => {
+      const { role, content, summary } = message as Record<string, unknown>;
+      return [role, summary ?? content];
+    });
+  assert.deepEqual(told(theirs.messages), told(t.session.messages));
+  assert.deepEqual(
+    t.session.messages.map(({ role }) => role),
+    ["compactionSummary", "user", "assistant", "branchSummary", "custom", "user", "assistant"],
+  );
+  assert.deepEqual(theirs.model, { provider: "test", modelId: "scripted" });
+});
