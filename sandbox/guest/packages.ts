@@ -29,7 +29,7 @@ export const GUEST_SOURCES: Readonly<Record<string, SourceEntry>> = {
   url: { entry: "sandbox/guest/node/url.ts" },
   util: { entry: "sandbox/guest/node/util.ts" },
   "util/types": { entry: "sandbox/guest/node/util_types.ts" },
-  "internal/inspect": { entry: "sandbox/guest/node/inspect.ts" },
+  "internal/inspect": { entry: "sandbox/guest/node/inspect.ts", changesGlobals: true },
   child_process: { entry: "sandbox/guest/node/child_process.ts" },
   os: { entry: "sandbox/guest/node/os.ts" },
   process: { entry: "sandbox/guest/node/process.ts" },
@@ -74,6 +74,8 @@ export interface SourceEntry {
   entry: string;
   /** What its packages import by these names is another of the sources, or a file of ours. */
   instead?: Readonly<Record<string, string>>;
+  /** It puts others in the place of some globals while it loads, and must see them. */
+  changesGlobals?: boolean;
 }
 
 /** One of these, built. */

@@ -47,12 +47,26 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
   // A default import of another of ours is its default export, not, as for CommonJS, all of it.
   const code = linked.replace(/(\brequire\("guest:[^"]+"\)),\s*1\)/g, "$1)");
   // `require` gets the names without the prefix.
-  const text = `((load,module)=>{const exports=module.exports;const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name);\n${code}\n})`;
+  const text = `((load,module)=>{const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name);${source.changesGlobals ? "" : TAKEN}return((exports)=>{\n${code}\n})(module.exports)})`;
   // Checked here so that boot need not.
   const disguised = disguise(text, 0);
   checkSource(disguised);
   return { text: disguised, requires: [...requires].sort() };
 }
+
+/**
+ * The language's globals, taken once for each text. In a compartment a name that is not declared is looked up through a proxy, which
+ * is slow, and gives what the extension has put there since.
+ */
+const TAKEN = `const{${[
+  "Object Function Boolean Symbol Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError",
+  "Number BigInt Math Date String RegExp Array Int8Array Uint8Array Uint8ClampedArray Int16Array Uint16Array Int32Array",
+  "Uint32Array BigInt64Array BigUint64Array Float32Array Float64Array Map Set WeakMap WeakSet ArrayBuffer DataView JSON",
+  "Promise Proxy Reflect isFinite isNaN parseFloat parseInt decodeURIComponent encodeURIComponent decodeURI encodeURI",
+]
+  .join(" ")
+  .split(" ")
+  .join(",")}}=globalThis;`;
 
 const linkWithBun: Link = async (entry, decide) => {
   const setup = (build: PluginBuilder) => {

@@ -39,7 +39,7 @@ export function workerOf(path: string, maxFrameBytes: number, start: () => Guest
 /** A cache that has a bundle of the module. */
 function bundleOf(path: string): Cache {
   const files = [[path, sha256(readFileSync(path))]];
-  const value = { digest: "", imports: [], inputs: { files, probes: [], folders: [] } };
+  const value = { digest: "", imports: [], declares: false, inputs: { files, probes: [], folders: [] } };
   return {
     read: async () => value,
     readWithBytes: async () => ({ value, bytes: new Uint8Array() }),
