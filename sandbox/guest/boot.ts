@@ -36,7 +36,13 @@ import { endStartUp } from "../../src/platform/start-up.ts";
 import { bundleFrames } from "../bundle/frames.ts";
 import { asyncContext } from "./async-context.ts";
 import { guardedRegistry } from "./finalization.ts";
-import type { BootMessage, CallReturn, GuestHost, HostMessage } from "./protocol.ts";
+import {
+  type BootMessage,
+  type CallReturn,
+  type GuestHost,
+  type HostMessage,
+  MAX_CALL_CHARS,
+} from "./protocol.ts";
 import { checkSource, checkWords } from "./source-check.ts";
 
 lockdown({
@@ -115,7 +121,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
   if (shared) admit = credit(shared);
   const wait = shared && answerReader(shared, () => post(["more"]));
   const callSync = (operation: string, args: string, bytes?: Uint8Array): CallReturn => {
-    checkCall(operation, args, maxFrameChars);
+    checkCall(operation, args);
     const copy = copyBytes(bytes);
     if (!wait) throw new TypeError("synchronous calls are not possible here");
     admit(args.length + (copy?.length ?? 0));
@@ -142,7 +148,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
       return text === undefined ? undefined : compartment.evaluate(text);
     },
     call: (operation: string, args: string, bytes?: Uint8Array) => {
-      checkCall(operation, args, maxFrameChars);
+      checkCall(operation, args);
       const copy = copyBytes(bytes);
       const id = nextCall++;
       admit(args.length + (copy?.length ?? 0));
@@ -177,11 +183,13 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
 
 type GuestSource = (require: (name: string) => unknown, module: { exports: object }) => void;
 
-function checkCall(operation: unknown, args: unknown, maxChars: number): void {
+function checkCall(operation: unknown, args: unknown): void {
   if (typeof operation !== "string" || operation.length > 100 || typeof args !== "string") {
     throw new TypeError("a system call has a name and a text");
   }
-  if (args.length > maxChars) throw new RangeError(`a call may have at most ${maxChars} characters`);
+  if (args.length > MAX_CALL_CHARS) {
+    throw new RangeError(`a call may have at most ${MAX_CALL_CHARS} characters`);
+  }
 }
 
 const API = "api";

@@ -35,6 +35,7 @@ export interface BootMessage {
 }
 
 /** The longest bytes of one system call, either way. Files and bodies are moved in pieces of less. */
+export const MAX_CALL_CHARS = 128 * 1024;
 export const MAX_CALL_BYTES = 4 * 1024 * 1024;
 
 /** A system call's end: JSON text and bytes. `error` is JSON text `{code, message, details}`. */

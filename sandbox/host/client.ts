@@ -13,7 +13,13 @@ import { killGroup } from "../../src/base/process.ts";
 import { oneLine } from "../../src/base/text.ts";
 import type { GuestEnd, GuestWorker } from "../../src/platform/index.ts";
 import type { Program, StartProgram } from "../../src/platform/program.ts";
-import type { BootMessage, GuestMessage, HostMessage } from "../guest/protocol.ts";
+import {
+  type BootMessage,
+  type GuestMessage,
+  type HostMessage,
+  MAX_CALL_BYTES,
+  MAX_CALL_CHARS,
+} from "../guest/protocol.ts";
 import { encodeRecord, KIND, partText, RecordReader, type WireRecord } from "./wire.ts";
 
 /** How an extension host is started: `Platform.hostProgram`. */
@@ -29,7 +35,7 @@ export interface HostProgram {
 export interface HostOptions {
   program: HostProgram;
   start: StartProgram;
-  /** The longest record that it may send. */
+  /** The longest frame that it may send. */
   maxRecordBytes: number;
   /** One guest only: its end is the host's, and needs no confirmation. */
   isAlone: boolean;
@@ -88,7 +94,7 @@ export class HostClient {
     const program = options.start(file, args, { cwd: "/", env: {} });
     this.#program = program;
     this.#reader = new RecordReader(
-      options.maxRecordBytes,
+      (kind) => Math.min(options.maxRecordBytes, longest(kind)),
       (record) => this.#receive(record),
       (problem) => this.#crash(problem),
     );
@@ -275,6 +281,12 @@ export class HostClient {
     this.#program.release();
     await this.#isOver;
   }
+}
+
+/** The longest record of a kind that boot would send, in bytes: a character takes at most three. */
+function longest(kind: number): number {
+  if (kind === KIND.frame) return Number.POSITIVE_INFINITY;
+  return kind === KIND.call ? 1024 + 3 * MAX_CALL_CHARS + MAX_CALL_BYTES : 16 * 1024;
 }
 
 /** The resident size of a process; 0 where the kernel does not tell by a file. */

@@ -85,6 +85,10 @@ export function serve(io: HostIo): (chunk: Uint8Array) => void {
     });
   };
 
-  const reader = new RecordReader(MAX_RECORD_BYTES, receive, () => io.exit());
+  const reader = new RecordReader(
+    () => MAX_RECORD_BYTES,
+    receive,
+    () => io.exit(),
+  );
   return (chunk) => reader.push(chunk);
 }

@@ -58,6 +58,8 @@ export interface WireRecord {
 
 /** Length, extension, kind, number. */
 const HEAD_BYTES = 13;
+/** Length, extension, kind: what it takes to judge the length. */
+const KNOWN_BYTES = 9;
 
 /** One record as bytes. Text is written as UTF-8. */
 export function encodeRecord(
@@ -95,19 +97,19 @@ export function partText(part: Uint8Array): string {
 
 /** Takes bytes as they come and gives records. What breaks the form is told once, and nothing is read after it. */
 export class RecordReader {
-  readonly #maxBytes: number;
+  readonly #maxBytes: (kind: number) => number;
   readonly #onRecord: (record: WireRecord) => void;
   readonly #onProblem: (problem: string) => void;
   /** What has come of the record under way. */
   #chunks: Uint8Array[] = [];
   #bytes = 0;
   /** How much it takes to go on: a head, or a whole record. */
-  #wanted = 4;
+  #wanted = KNOWN_BYTES;
   #broken = false;
 
-  /** @param maxBytes the longest record */
+  /** @param maxBytes the longest record of a kind */
   constructor(
-    maxBytes: number,
+    maxBytes: (kind: number) => number,
     onRecord: (record: WireRecord) => void,
     onProblem: (problem: string) => void,
   ) {
@@ -122,15 +124,16 @@ export class RecordReader {
     this.#bytes += chunk.byteLength;
     if (this.#bytes < this.#wanted) return;
     let data = joined(this.#chunks, this.#bytes);
-    while (data.length >= 4) {
+    while (data.length >= KNOWN_BYTES) {
       const size = data.readUInt32LE(0) + 4;
-      if (size < HEAD_BYTES || size > this.#maxBytes) return this.#break(`sent a record of ${size} bytes`);
+      if (size < HEAD_BYTES || size > this.#maxBytes(data.readUInt8(8)))
+        return this.#break(`sent a record of ${size} bytes`);
       this.#wanted = size;
       if (data.length < size) break;
       const record = readRecord(data.subarray(0, size));
       if (!record) return this.#break("sent a record that is none");
       data = data.subarray(size);
-      this.#wanted = 4;
+      this.#wanted = KNOWN_BYTES;
       this.#onRecord(record);
       if (this.#broken) return;
     }

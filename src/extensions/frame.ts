@@ -243,8 +243,8 @@ const ONE_ISSUE = { abortEarly: true } as const;
 
 /** How deep data may be nested that comes from an extension or a model: deeper, and parsers of others give up. */
 const MAX_DEPTH = 64;
-/** How many values one frame or the arguments of one call may hold. */
-export const MAX_VALUES = 200_000;
+/** How many values one frame or the arguments of one call may hold: many more take the parser longer than the agent's loop may wait. */
+export const MAX_VALUES = 20_000;
 
 /** What is too much about plain data, completing "it …"; undefined if nothing is. Overflows no stack. */
 export function measure(value: unknown, maxValues: number = MAX_VALUES): string | undefined {

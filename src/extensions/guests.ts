@@ -15,7 +15,7 @@ export type Level = "worker" | "host";
 /** How often an extension may have been in a host that crashed. */
 const MAX_CRASHES = 2;
 /** The longest record of a shared host, in bytes: a frame, or the bytes of a system call. */
-const RECORD_BYTES = 64 * 1024 * 1024;
+const RECORD_BYTES = 32 * 1024 * 1024;
 
 export interface GuestLimits {
   maxHeapBytes: number;

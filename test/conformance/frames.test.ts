@@ -78,7 +78,7 @@ describe("§2 what is no frame is a protocol error: kill, retire, and deny what 
     ["a number", "1", noObject],
     ["true", "true", noObject],
     ["null", "null", noObject],
-    ["an array nested 100,000 deep", nested(100_000), noObject],
+    ["an array nested 100,000 deep", nested(100_000), /JSON object$|holds more than 20000 values$/],
     ["no type", "{}", /: it sent a frame without a type$/],
     ["a type that is no text", '{"type":5}', /: it sent a frame without a type$/],
     ["a type in its prototype", '{"__proto__":{"type":"log"}}', /: it sent a frame without a type$/],
@@ -95,12 +95,12 @@ describe("§2 what is no frame is a protocol error: kill, retire, and deny what 
     [
       "a frame nested 100,000 deep",
       `{"type":"response","id":"$id","allow":true,"revise":{"x":${nested(100_000)}}}`,
-      /is nested more than 64 levels deep$/,
+      /is nested more than 64 levels deep$|holds more than 20000 values$/,
     ],
     [
       "a frame with 300,000 values",
       `{"type":"log","x":[${"0,".repeat(299_999)}0]}`,
-      /holds more than 200000 values$/,
+      /holds more than 20000 values$/,
     ],
     ["an update without the feature", '{"type":"update","id":"$id"}', /update frame without the feature$/],
     ["a call without the feature", '{"type":"call","id":"1","method":"ui.notify"}', /call frame without/],

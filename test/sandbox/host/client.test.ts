@@ -14,7 +14,11 @@ const BOOT = { sources: {}, bundle: "", maxFrameChars: 1, maxTimers: 1, about: {
 function fakeHost(isAlone = false) {
   const exited = Promise.withResolvers<ProgramEnd>();
   const sent: WireRecord[] = [];
-  const reader = new RecordReader(1e9, (record) => void sent.push(record), assert.fail);
+  const reader = new RecordReader(
+    () => 1e9,
+    (record) => void sent.push(record),
+    assert.fail,
+  );
   let listener: OutputListener = () => undefined;
   const start: StartProgram = () => ({
     pid: undefined,

@@ -10,7 +10,7 @@ function reader(maxBytes = 1_000_000) {
   const records: Plain[] = [];
   const problems: string[] = [];
   const take = new RecordReader(
-    maxBytes,
+    () => maxBytes,
     ({ extension, kind, number, parts }: WireRecord) =>
       void records.push([extension, kind, number, parts.map(partText)]),
     (problem) => void problems.push(problem),
@@ -63,11 +63,11 @@ describe("records of the extension host", () => {
     }
   });
 
-  test("a record may be no longer than the limit, and its length alone is enough to refuse it", () => {
+  test("a record may be no longer than the limit, and its head alone is enough to refuse it", () => {
     const { take, records, problems } = reader(1000);
     take.push(encodeRecord(1, KIND.log, 0, ["x".repeat(900)]));
     assert.equal(records.length, 1);
-    take.push(encodeRecord(1, KIND.log, 0, ["x".repeat(1001)]).subarray(0, 4));
+    take.push(encodeRecord(1, KIND.log, 0, ["x".repeat(1001)]).subarray(0, 9));
     assert.deepEqual(problems, ["sent a record of 1018 bytes"]);
   });
 
