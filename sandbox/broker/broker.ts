@@ -52,7 +52,9 @@ export interface Folders {
   /** The extension's own storage: may not exist yet. */
   data: string;
   tmp: string;
-  /** The agent's data dir: nothing in it but `data` is ever reachable. */
+  /** Of one that is installed in the data dir as a folder: that folder, which it may read. */
+  own?: string | undefined;
+  /** The agent's data dir: nothing in it but `data` and, for reading, `own` is ever reachable. */
   dataDir: string;
 }
 

@@ -74,6 +74,8 @@ export function floorVerdict(
   if (HARMLESS_DEVICES.get(path)?.includes(access)) return "granted";
   // Exact: on a file system that folds case, a path of another case may be the storage of another extension.
   if (isInside(path, folders.data)) return "granted";
+  // What its author has put beside the code.
+  if (access === "read" && folders.own !== undefined && isInside(path, folders.own)) return "granted";
   const folded = fold(path);
   if (guarded.some((root) => isInside(folded, fold(root)))) return "refused";
   return KERNEL_FOLDERS.some((folder) => isInside(folded, folder)) ? "refused" : "open";

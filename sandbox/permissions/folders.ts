@@ -1,6 +1,6 @@
 /** Where an extension is, as far as its permissions go. */
 import { homedir, tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, relative, sep } from "node:path";
 import { sha256 } from "../../src/base/cache.ts";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
 import type { Folders } from "../broker/broker.ts";
@@ -23,7 +23,16 @@ export async function sessionFolders({
   // All storage may be elsewhere by a link of the user; a single extension's own never is.
   const storage = await canonicalPath(join(realDataDir!, "storage"));
   const data = join(storage, storageName(path, name, realDataDir!));
-  return { home: home!, tmp: tmp!, cwd: realCwd!, dataDir: realDataDir!, data };
+  const own = ownFolder(path, realDataDir!);
+  return { home: home!, tmp: tmp!, cwd: realCwd!, dataDir: realDataDir!, data, own };
+}
+
+/** The folder of an extension that is installed as one; a file that lies among others has none of its own. */
+function ownFolder(path: string, dataDir: string): string | undefined {
+  const extensions = join(dataDir, "extensions");
+  if (!isInside(path, extensions)) return undefined;
+  const [folder, ...rest] = relative(extensions, path).split(sep);
+  return rest.length > 0 ? join(extensions, folder!) : undefined;
 }
 
 /**

@@ -22,7 +22,7 @@ import { coversValue } from "./values.ts";
 /** A path and all below it, canonical; `*` for all paths. */
 export type Root = string;
 
-const VARIABLES: ReadonlyMap<string, keyof Folders> = new Map<string, keyof Folders>([
+const VARIABLES: ReadonlyMap<string, "cwd" | "home" | "data" | "tmp"> = new Map([
   ["$CWD", "cwd"],
   ["$HOME", "home"],
   ["$DATA", "data"],

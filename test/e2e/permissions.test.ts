@@ -124,6 +124,23 @@ print(json.dumps([os.waitstatus_to_exitcode(status), screen.decode("utf8", "repl
 const CHOICES = "[D]eny: ";
 
 describe("without a terminal", () => {
+  test("lets an extension that is installed as a folder read what lies beside it, and no other's", async () => {
+    using scene = new Scene();
+    const beside = scene.folder.file("data/extensions/peek/template.md", "a template");
+    const others = scene.folder.file("data/extensions/other/index.ts", "export default () => {};");
+    const read = async (path: string) => {
+      const call = JSON.stringify([{ toolCalls: [{ name: "peek", arguments: { path } }] }, { text: "done" }]);
+      const replay = scene.folder.file("beside.json", call);
+      const outcome = await xdev(["-p", "go", "--mode", "json", "--model", `replay:${replay}`], {
+        env: scene.env,
+      });
+      return toolResults(outcome)[0]?.[2] ?? "";
+    };
+    assert.equal(await read(beside), "a template");
+    assert.match(await read(others), /^EACCES/);
+    assert.match(await read(`${scene.folder.path}/data/extensions`), /^EACCES/);
+  });
+
   test("nothing is asked or granted, and the error says what would allow it", async () => {
     using scene = new Scene();
     const result = await scene.peek();

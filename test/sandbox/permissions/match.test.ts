@@ -173,6 +173,11 @@ describe("what no grant can lift", () => {
     for (const path of ["/home/u/.xdev/agent/storage/foo", "/home/u/.xdev/agent/storage/foo/a/b"]) {
       assert.equal(floorVerdict(path, "write", SOMEWHERE), "granted", path);
     }
+    const own = { ...SOMEWHERE, own: `${SOMEWHERE.dataDir}/extensions/notes` };
+    assert.equal(floorVerdict(`${own.own}/template.md`, "read", own), "granted");
+    assert.equal(floorVerdict(`${own.own}/template.md`, "write", own), "refused");
+    assert.equal(floorVerdict(`${own.dataDir}/extensions/other/index.ts`, "read", own), "refused");
+    assert.equal(floorVerdict(`${own.dataDir}/extensions/notes2`, "read", own), "refused");
     assert.equal(floorVerdict("/home/u/.xdev/agents", "read", SOMEWHERE), "open");
     assert.equal(floorVerdict("/home/u/.xdev", "read", SOMEWHERE), "open");
   });
