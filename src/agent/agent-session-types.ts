@@ -137,7 +137,8 @@ export type SessionEvent =
   | { type: "command_output"; text: string }
   | { type: "notice"; text: string };
 
-export type SessionListener = (event: SessionEvent) => void;
+/** Where it gives a promise, a run goes on only when that has resolved: the listener's reader does not keep up. */
+export type SessionListener = (event: SessionEvent) => void | Promise<void>;
 
 /** `get_state`. */
 export interface SessionState {

@@ -79,13 +79,14 @@ export function print(name: OutputName, text: string): void {
 
 /**
  * Writes through the stream, for output that goes on for long: it does not keep the event loop waiting for its reader.
- * In the order of the calls, those of `print` included.
+ * In the order of the calls, those of `print` included. `onWritten` is called when the system has taken the text or refused it.
  */
-export function printLong(name: OutputName, text: string | Uint8Array): void {
-  if (isHeld(name, text)) return;
+export function printLong(name: OutputName, text: string | Uint8Array, onWritten?: () => void): void {
+  if (isHeld(name, text)) return onWritten?.();
   unwritten++;
   outputStream(name).write(text, (error) => {
     if (error && name === "stdout") outputLost(systemCode(error));
+    onWritten?.();
     if (--unwritten === 0) for (const resolve of flushing.splice(0)) resolve();
   });
 }

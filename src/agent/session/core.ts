@@ -52,6 +52,8 @@ export class Core {
   resources: Resources | undefined;
 
   readonly #listeners = new Set<SessionListener>();
+  /** Listeners that can take no more for now. */
+  #busy: Promise<void>[] = [];
   readonly #streams = new WeakMap<Model<Api>, StreamFn>();
 
   constructor(options: AgentSessionOptions) {
@@ -82,11 +84,18 @@ export class Core {
   emit(event: SessionEvent): void {
     for (const listener of this.#listeners) {
       try {
-        listener(event);
+        const busy = listener(event);
+        if (busy) this.#busy.push(busy);
       } catch (error) {
         log.error(`a listener of the session failed at ${event.type}: ${errorText(error)}`);
       }
     }
+  }
+
+  /** Undefined if all listeners keep up; otherwise resolves when they have caught up. */
+  listenersReady(): Promise<unknown> | undefined {
+    if (this.#busy.length === 0) return undefined;
+    return Promise.allSettled(this.#busy.splice(0));
   }
 
   /** Tells listeners, and the extensions that listen to the event of that name. */

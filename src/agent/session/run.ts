@@ -133,7 +133,11 @@ export class Run {
     await watchRules(core, attempt);
     const context = { messages: core.messages.slice(), tools: core.options.tools.active() };
     const config = loopConfig(core, this, attempt, fromSteering === true);
-    const emit = (event: Parameters<typeof onLoopEvent>[3]) => onLoopEvent(core, this, attempt, event);
+    const emit = async (event: Parameters<typeof onLoopEvent>[3]) => {
+      await onLoopEvent(core, this, attempt, event);
+      const ready = core.listenersReady();
+      if (ready) await ready;
+    };
     const { signal } = attempt.abort;
     // The model may be another from one turn to the next.
     const stream: StreamFn = (model, ...rest) => core.streamOf(model)(model, ...rest);
