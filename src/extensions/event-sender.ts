@@ -8,6 +8,7 @@ import { log } from "../base/log.ts";
 import type { Extension } from "./extension.ts";
 import { type ApiEvent, EVENT_NAMES, type EventName } from "./frame.ts";
 import { type StreamEvent, Updates } from "./updates.ts";
+import { allowedResult } from "./write-results.ts";
 
 export interface AskOptions {
   signal?: AbortSignal | undefined;
@@ -22,8 +23,15 @@ export class EventSender {
   /** What was told at the session's start, once it was. */
   #session: { payload: unknown; v1: unknown } | undefined;
 
-  constructor(extensions: readonly Extension[]) {
+  readonly #mayChange: (extension: Extension, event: ApiEvent) => boolean;
+
+  /** @param mayChange whether what a module returns from such an event may change the conversation (write-results.ts) */
+  constructor(
+    extensions: readonly Extension[],
+    mayChange: (extension: Extension, event: ApiEvent) => boolean = () => true,
+  ) {
     this.#extensions = extensions;
+    this.#mayChange = mayChange;
   }
 
   /** Whether anyone who is ready listens; then an event is worth making. Modules' events are told to no process. */
@@ -74,7 +82,8 @@ export class EventSender {
         });
         if (reply.error != null) this.onEventError(extension, event, reply.error || "failed");
         if (reply.result == null) continue;
-        if (take(reply.result, extension) === true) return;
+        const result = allowedResult(event, reply.result, () => this.#mayChange(extension, event));
+        if (result !== undefined && take(result, extension) === true) return;
       } catch (error) {
         if (signal?.aborted) return;
         this.onEventError(extension, event, errorText(error));

@@ -108,7 +108,14 @@ export class ExtensionManager {
     rightsOf: (extension: Extension) => Rights | undefined,
   ) {
     this.extensions = extensions;
-    this.events = new EventSender(extensions);
+    this.events = new EventSender(extensions, (extension, event) => {
+      if (rightsOf(extension)?.has({ kind: "session", access: "write" }) !== false) return true;
+      this.#noticeOnce(
+        `extension ${extension.name} wants to change the conversation (${event}) and may not: what it returns is ignored. To allow it: xdev ext grant ${extension.name} --session=write`,
+        `${extension.name} changes the conversation`,
+      );
+      return false;
+    });
     this.#rightsOf = rightsOf;
     const mayChange = async (extension: Extension, tool: string): Promise<void> => {
       if ([...(this.#registered.get(extension)?.values() ?? [])].includes(tool)) return;
@@ -321,9 +328,9 @@ export class ExtensionManager {
     );
   }
 
-  #noticeOnce(text: string): void {
-    if (this.#noticed.has(text)) return;
-    this.#noticed.add(text);
+  #noticeOnce(text: string, about: string = text): void {
+    if (this.#noticed.has(about)) return;
+    this.#noticed.add(about);
     this.#host.notice(text);
   }
 

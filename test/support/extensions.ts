@@ -25,6 +25,18 @@ export const CHANGES_CALLS: Authority = {
   },
 };
 
+/** Of a module that may change the conversation and nothing else. */
+const CHANGES_SESSION: Authority = {
+  ...CHANGES_CALLS,
+  rights: {
+    demand: async ({ kind }) => {
+      if (kind !== "session") throw new Error(`no right ${kind} in this test`);
+    },
+    has: ({ kind }) => kind === "session",
+    keepsBelow: () => false,
+  },
+};
+
 /** A manager with what it said: `await using` ends its extensions. */
 export interface Loaded extends AsyncDisposable {
   manager: ExtensionManager;
@@ -37,7 +49,7 @@ export interface Loaded extends AsyncDisposable {
 export async function loadExtensions(
   paths: readonly string[],
   settings: Partial<ExtensionHostSettings> = {},
-  may: { changeCalls?: boolean } = {},
+  may: { changeCalls?: boolean; changeSession?: boolean } = {},
 ): Promise<Loaded> {
   const notices: string[] = [];
   const notifications: string[] = [];
@@ -47,6 +59,7 @@ export async function loadExtensions(
     settings: { ...TEST_SETTINGS, ...settings },
     env: process.env,
     ...(may.changeCalls ? { authority: async () => CHANGES_CALLS } : {}),
+    ...(may.changeSession ? { authority: async () => CHANGES_SESSION } : {}),
     host: {
       notice: (text) => void notices.push(text),
       notify: (extension, message, level) => void notifications.push(`${extension} ${level} ${message}`),

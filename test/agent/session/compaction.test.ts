@@ -218,7 +218,7 @@ test("how full the window is, is known from the last answer and an estimate of w
 describe("a module", () => {
   const withModule = async (folder: Folder, body: string, steps: readonly ScriptStep[]) => {
     const path = folder.file("ext/m.ts", `export default (pi) => { ${body} };`);
-    const loaded = await loadExtensions([path]);
+    const loaded = await loadExtensions([path], {}, { changeSession: true });
     const t = await startSession(folder, steps, { manager: loaded.manager });
     return {
       ...t,

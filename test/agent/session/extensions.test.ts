@@ -33,7 +33,7 @@ async function withModules(
       };`,
     ),
   );
-  const loaded = await loadExtensions(paths, settings);
+  const loaded = await loadExtensions(paths, settings, { changeSession: true });
   assert.deepEqual(loaded.manager.failures(), []);
   const harness = await startSession(folder, steps, { manager: loaded.manager, ...options });
   return {
@@ -381,7 +381,7 @@ for line in sys.stdin:
     print(json.dumps({"type": "response", "id": frame["id"]}), flush=True)
 `,
   );
-  await using loaded = await loadExtensions([path]);
+  await using loaded = await loadExtensions([path], {}, { changeSession: true });
   await using t = await startSession(folder, [{ text: "ok" }], { manager: loaded.manager });
   await t.session.start("startup");
   await ask(t.session, "go");

@@ -180,7 +180,7 @@ describe("going elsewhere", () => {
         pi.on("session_before_tree", () => ({ cancel: true }));
       };`,
     );
-    await using loaded = await loadExtensions([path]);
+    await using loaded = await loadExtensions([path], {}, { changeSession: true });
     await using t = await startSession(folder, [{ text: "one" }], { manager: loaded.manager });
     await ask(t.session, "first");
     const { sessionId } = t.session.state;
@@ -248,7 +248,7 @@ describe("another branch of the session", () => {
         pi.on("session_before_tree", (e) => e.preparation.userWantsSummary && { summary: { summary: "OURS " + e.preparation.entriesToSummarize.length } });
       };`,
     );
-    await using loaded = await loadExtensions([path]);
+    await using loaded = await loadExtensions([path], {}, { changeSession: true });
     await using t = await startSession(folder, [{ text: "one" }, { text: "two" }, { text: "three" }], {
       manager: loaded.manager,
     });

@@ -54,7 +54,7 @@ describe("skills and templates", () => {
       "ext/m.ts",
       `export default (pi) => { pi.on("resources_discover", (e) => ({ promptPaths: ["prompts", ${JSON.stringify(`${outside.path}/evil.md`)}] })); };`,
     );
-    await using loaded = await loadExtensions([path]);
+    await using loaded = await loadExtensions([path], {}, { changeSession: true });
     await using t = await startSession(folder, [{ text: "ok" }, { text: "ok" }], {
       manager: loaded.manager,
       places: { dataDir: `${folder.path}/data` },
