@@ -36,6 +36,11 @@ async function main(invocation: Invocation): Promise<number> {
         return (await import("./cli/ext-permissions.ts")).extPermissions(invocation, interrupt);
       case "ext-audit":
         return (await import("./cli/ext-audit.ts")).extAudit(invocation);
+      case "sessions-list":
+      case "sessions-show":
+      case "sessions-export":
+      case "sessions-delete":
+        return (await import("./cli/sessions.ts")).sessions(invocation, interrupt);
       case "models":
         return (await import("./cli/models.ts")).models(invocation, interrupt);
       case "docs":

@@ -14,6 +14,13 @@ import {
   type PermissionInvocation,
   withFlagValues,
 } from "./permission-args.ts";
+import {
+  addSessionFlags,
+  addSessionsCommand,
+  type SessionChoice,
+  type SessionsInvocation,
+  sessionChoice,
+} from "./session-args.ts";
 
 export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 
@@ -40,6 +47,7 @@ export interface RunOptions extends CommonOptions {
   hooks: { event: HookEvent; command: string }[];
   /** Of `--allow-…`: what extensions may do in this run. */
   allow?: AllowFlags;
+  session: SessionChoice;
 }
 
 export type Invocation =
@@ -54,6 +62,7 @@ export type Invocation =
   | { command: "ext-trace"; extension: string; prompt: string; files: string[]; options: RunOptions }
   | { command: "ext-replay"; file: string; against: string; json: boolean; options: CommonOptions }
   | PermissionInvocation
+  | SessionsInvocation
   | { command: "models"; json: boolean; options: CommonOptions }
   /** `folder` is as the user wrote it. */
   | { command: "trust"; folder?: string; yes: boolean; options: CommonOptions }
@@ -103,6 +112,8 @@ function define(found: (invocation: Invocation) => void): Command {
     .option("--max-turns <n>", "stop after this many turns", positiveInteger)
     .option("--cwd <dir>", "work in this folder")
     .option("--verbose", "say on standard error what happens");
+  program.optionsGroup("Session:");
+  addSessionFlags(program);
   program.optionsGroup("Model:");
   program
     .option("--model <provider/id>", "the model; replay:FILE plays a script instead")
@@ -174,7 +185,9 @@ function define(found: (invocation: Invocation) => void): Command {
     .option("--model <provider/id>", "the model of the run; replay:FILE plays a script instead")
     .addHelpText("after", TRACE_EXAMPLES)
     .action((extension: string, words: string[], given: Record<string, unknown>) => {
-      const options = runOptions({ ...given, mode: "text", extension: [], extensions: false, hook: [] });
+      // What is tried out is no conversation to keep.
+      const none = { mode: "text", extension: [], extensions: false, hook: [], session: false };
+      const options = runOptions({ ...given, ...none });
       found({ command: "ext-trace", extension, ...splitWords(words), options });
     });
   common(
@@ -194,6 +207,7 @@ function define(found: (invocation: Invocation) => void): Command {
       found({ command: "ext-replay", file, against, json: json === true, options: commonOptions(options) });
     });
   addPermissionCommands(ext, common, commonOptions, found);
+  addSessionsCommand(program, common, commonOptions, found);
   common(program.command("models").description("which models are usable, and why the others are not"))
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  xdev models --json")
@@ -309,6 +323,7 @@ function runOptions(options: Record<string, unknown>): RunOptions {
     discover: (options.extensions as boolean | undefined) !== false,
     hooks: options.hook as RunOptions["hooks"],
     allow: allowFlags(options),
+    session: sessionChoice(options),
   };
 }
 

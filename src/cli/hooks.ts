@@ -1,7 +1,6 @@
 /** The hooks of a run: which there are, and what they are told. Loads the bus only if there is a hook. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { AgentEvent } from "@earendil-works/pi-agent-core";
 import { errorText } from "../base/errors.ts";
 import type { HooksBus, HooksContext } from "../hooks/bus.ts";
 import type { BrokenHook } from "../hooks/hook.ts";
@@ -53,23 +52,4 @@ function isMissing(path: string): Promise<boolean> {
     () => false,
     (error: { code?: string }) => error.code === "ENOENT" || error.code === "ENOTDIR",
   );
-}
-
-/** Tells the bus of what the agent does. */
-export function tellHooks(bus: HooksBus): (event: AgentEvent) => void {
-  let turnIndex = 0;
-  return (event) => {
-    switch (event.type) {
-      case "agent_start":
-        return bus.emit("agent_start");
-      case "turn_start":
-        return bus.emit("turn_start", { turnIndex });
-      case "turn_end": {
-        const stopReason = event.message.role === "assistant" ? event.message.stopReason : "stop";
-        return bus.emit("turn_end", { turnIndex: turnIndex++, stopReason });
-      }
-      case "agent_end":
-        return bus.emit("agent_end");
-    }
-  };
 }

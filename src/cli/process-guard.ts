@@ -21,6 +21,9 @@ const USAGE_CODES = new Set([
   "bad-settings",
   "bad-attachment",
   "not-an-extension",
+  "no-session",
+  "ambiguous-session",
+  "not-a-session",
 ]);
 
 /**

@@ -71,6 +71,32 @@ export const settingsSchema = z.strictObject({
         .describe("limits for single extensions, by name"),
     })
     .prefault({}),
+  session: z
+    .strictObject({
+      retry: z
+        .strictObject({
+          enabled: z.boolean().default(true).describe("try a request again after a failure that may pass"),
+          maxRetries: z.number().int().min(0).max(100).default(3).describe("how often"),
+          baseDelayMs: milliseconds.default(2000).describe("the first wait; it doubles each time"),
+        })
+        .prefault({}),
+      compaction: z
+        .strictObject({
+          enabled: z
+            .boolean()
+            .default(true)
+            .describe("summarise a conversation that has become too long for its model"),
+          reserveTokens: count
+            .default(16_384)
+            .describe("when fewer tokens than these are left of the window"),
+          keepRecentTokens: count
+            .default(20_000)
+            .describe("about how much of the end of the conversation stays as it is, in tokens"),
+        })
+        .prefault({}),
+    })
+    .prefault({})
+    .describe("what a session does by itself"),
   hooks: hooksSettingSchema
     .default({})
     .describe("shell commands by event, asked in this order; a command of tool_call may deny the call"),

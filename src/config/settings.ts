@@ -28,6 +28,10 @@ export const DEFAULT_SETTINGS: Settings = {
     allowProviders: [],
     overrides: {},
   },
+  session: {
+    retry: { enabled: true, maxRetries: 3, baseDelayMs: 2000 },
+    compaction: { enabled: true, reserveTokens: 16_384, keepRecentTokens: 20_000 },
+  },
   hooks: {},
 };
 

@@ -1,16 +1,35 @@
 /**
- * JSON mode: every event of the agent as one line, as it happens. A `message_update` carries the change alone, never the
+ * JSON mode: the header of the session, then every event of it as one line, as it happens. A `message_update` carries the change alone, never the
  * message so far: with it, a long answer would cost the square of its length.
  */
-import type { AgentEvent } from "@earendil-works/pi-agent-core";
+import type { SessionEvent } from "../agent/agent-session-types.ts";
 import { log, redact } from "../base/log.ts";
 import { printLong } from "../base/output.ts";
 import { escapeControls } from "../base/text.ts";
 import { failureOf, type Mode } from "./mode.ts";
 
 export function createJsonMode(): Mode {
-  const write = (value: unknown) => printLong("stdout", `${escapeControls(redact(JSON.stringify(value)))}\n`);
+  const print = (value: unknown) => printLong("stdout", `${escapeControls(redact(JSON.stringify(value)))}\n`);
+  // The header is the first line, whatever extensions have to say while they load.
+  let early: unknown[] | undefined = [];
+  const write = (value: unknown) => (early ? void early.push(value) : print(value));
   return {
+    begin(header) {
+      if (!early) return;
+      if (header) {
+        const { type, version, id, timestamp, cwd, parentSession } = header;
+        print({
+          type,
+          version,
+          id,
+          timestamp,
+          cwd,
+          ...(parentSession === undefined ? {} : { parentSession }),
+        });
+      }
+      for (const value of early) print(value);
+      early = undefined;
+    },
     event: (event) => write(slim(event)),
     notice: (text) => write({ type: "notice", text }),
     say: (text) => write({ type: "command_output", text }),
@@ -22,7 +41,7 @@ export function createJsonMode(): Mode {
   };
 }
 
-function slim(event: AgentEvent): unknown {
+function slim(event: SessionEvent): unknown {
   if (event.type !== "message_update") return event;
   const { partial: _, ...change } = event.assistantMessageEvent as { partial?: unknown };
   return { type: event.type, assistantMessageEvent: change };

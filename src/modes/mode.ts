@@ -1,8 +1,12 @@
-import type { AgentEvent, AgentMessage } from "@earendil-works/pi-agent-core";
+import type { AgentMessage } from "@earendil-works/pi-agent-core";
+import type { SessionEvent } from "../agent/agent-session-types.ts";
+import type { SessionHeader } from "../session/types.ts";
 
 /** What a run is shown through. A mode writes; it decides nothing about the run. */
 export interface Mode {
-  event(event: AgentEvent): void;
+  /** The session is known; without a header: there will be none. The second call does nothing. */
+  begin(header: SessionHeader | undefined): void;
+  event(event: SessionEvent): void;
   /** Something that the user has to know and the model has not. */
   notice(text: string): void;
   /** Text that is the answer although no model gave it (an extension's command). */

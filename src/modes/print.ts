@@ -36,6 +36,7 @@ export function createPrintMode({ renderers, answer: output = "stdout" }: PrintM
     else for (const line of lines) log.debug(line);
   };
   return {
+    begin() {},
     event(event) {
       if (event.type === "tool_execution_start") {
         progress(`· ${event.toolName} ${ellipsis(JSON.stringify(event.args) ?? "", 160)}`);
@@ -44,6 +45,13 @@ export function createPrintMode({ renderers, answer: output = "stdout" }: PrintM
       } else if (event.type === "tool_execution_end") {
         const draw = renderers?.(event.toolName);
         if (draw) show(event.toolName, draw, event.result);
+      } else if (event.type === "auto_retry_start") {
+        const seconds = Math.round(event.delayMs / 100) / 10;
+        progress(`… trying again in ${seconds} s: ${ellipsis(oneLine(event.errorMessage), 300)}`);
+      } else if (event.type === "auto_compaction_start") {
+        progress("… summarising the conversation, which has become too long for the model");
+      } else if (event.type === "extension_error") {
+        log.debug(`extension ${event.extensionPath}: its ${event.event} handler failed: ${event.error}`);
       }
     },
     notice: (text) => log.warn(text),

@@ -1,7 +1,7 @@
 /** Shell hooks and workspace trust in the compiled program (wire-notes.md, "Shell hooks"). */
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
@@ -251,7 +251,8 @@ describe("a repository that nobody has trusted", () => {
       `xdev: ${repository.path}/.xdev: 2 hook files, 1 extension file withheld; see xdev trust\n`,
     );
     assert.ok(!existsSync(repository.canary));
-    assert.ok(!existsSync(join(repository.folder.path, "data")), "looking leaves nothing behind");
+    const left = readdirSync(join(repository.folder.path, "data"));
+    assert.deepEqual(left, ["sessions"], "looking leaves nothing behind");
   });
 
   test("is shown, and not trusted, where there is no terminal to ask on", async () => {

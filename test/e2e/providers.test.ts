@@ -9,6 +9,7 @@ const APIS = { openai: "openai-completions", anthropic: "anthropic-messages" } a
 const KEY = "sk-test-0123456789";
 
 function configure(folder: Folder, server: ModelServer): void {
+  folder.file("data/config.yml", "session: { retry: { baseDelayMs: 1 } }");
   folder.file(
     "data/models.yml",
     JSON.stringify({

@@ -212,15 +212,15 @@ describe("an unprivileged user's run", () => {
 });
 
 describe("json mode", () => {
-  test("prints each event as a line, from agent_start to agent_end, in order", async () => {
+  test("prints the session's header, and each event as a line, in order", async () => {
     using folder = new Folder();
     const outcome = await xdev(
       replay(folder, [call("bash", { command: "echo hi" }), { text: "done" }], "--mode", "json"),
     );
     const types = events(outcome).map(({ type }) => type);
-    assert.equal(types[0], "agent_start");
-    assert.equal(types.at(-1), "agent_end");
     const wanted = [
+      "session",
+      "session_start",
       "agent_start",
       "turn_start",
       "tool_execution_start",
@@ -229,11 +229,14 @@ describe("json mode", () => {
       "turn_start",
       "turn_end",
       "agent_end",
+      "agent_settled",
+      "session_shutdown",
     ];
     assert.deepEqual(
       types.filter((type) => wanted.includes(type as string)),
       wanted,
     );
+    assert.deepEqual([types[0], types.at(-1)], ["session", "session_shutdown"]);
     assert.deepEqual(toolResults(outcome), [["bash", false, "hi"]]);
   });
 
@@ -280,7 +283,8 @@ describe("an interrupted run", () => {
       const outcome = await ended;
       assert.equal(outcome.status, status);
       assert.equal(outcome.stderr, "xdev: interrupted\n");
-      assert.equal(events(outcome).at(-1)?.type, "agent_end");
+      assert.ok(events(outcome).some(({ type }) => type === "agent_end"));
+      assert.equal(events(outcome).at(-1)?.type, "session_shutdown");
       await gone(Number(readFileSync(pidFile, "utf8")));
     });
   }
