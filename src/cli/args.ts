@@ -32,7 +32,7 @@ export interface CommonOptions {
 
 export interface RunOptions extends CommonOptions {
   print?: boolean;
-  mode: "text" | "json";
+  mode: "text" | "json" | "rpc";
   model?: string;
   systemPrompt?: string;
   appendSystemPrompt?: string;
@@ -105,8 +105,11 @@ function define(found: (invocation: Invocation) => void): Command {
   program
     .addOption(new Option("-p, --print", "print the answer and exit"))
     .addOption(
-      new Option("--mode <mode>", "text: the answer; json: one event a line")
-        .choices(["text", "json"])
+      new Option(
+        "--mode <mode>",
+        "text: the answer; json: one event a line; rpc: a program drives the session",
+      )
+        .choices(["text", "json", "rpc"])
         .default("text"),
     )
     .option("--max-turns <n>", "stop after this many turns", positiveInteger)

@@ -32,6 +32,13 @@ export interface RunState {
   model: ResolvedModel | undefined;
 }
 
+/** A session may have been left for another, and its model, too. */
+function infoOf({ info, session }: RunState): RunState["info"] {
+  if (!session) return info;
+  const { sessionId, model } = session.state;
+  return { ...info, sessionId, model: model ? `${model.provider}/${model.id}` : null };
+}
+
 export interface ExtensionParts {
   options: Extract<Invocation, { command: "run" }>["options"];
   dataDir: string;
@@ -49,6 +56,7 @@ export interface ExtensionParts {
 
 export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionManager> {
   const { options, dataDir, settings, mode, queue, state, workspace, interrupt } = parts;
+  const { client } = mode;
   const [{ ExtensionManager }, { extensionSources }, { sessionAuthority }] = await Promise.all([
     import("../extensions/manager.ts"),
     import("./ext-sources.ts"),
@@ -74,7 +82,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       settings: settings.extensionHost,
       flags,
       // In json mode standard output is a program's; who reads it can't answer.
-      user: options.mode === "json" ? undefined : () => terminalUser(interrupt),
+      user: client ? client.user : options.mode === "json" ? undefined : () => terminalUser(interrupt),
       notice: (text) => mode.notice(text),
     }),
     ...(parts.wrapChannel ? { wrapChannel: parts.wrapChannel } : {}),
@@ -82,6 +90,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       notice: (text) => mode.notice(text),
       // Without a terminal a notification has no effect (extension-api.md, "`ctx.ui` by mode").
       notify: (extension, message, level) => log.debug(`extension ${extension} says (${level}): ${message}`),
+      ...client?.ui,
       action: (extension, { action, text, payload }, rights, isProjects) => {
         if (action === "register_provider") {
           const isAllowed =
@@ -100,7 +109,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       log: (extension, level, text) => state.logs.write(extension, level, text),
       toolsChanged: () => state.tools?.refresh(),
       session: {
-        info: () => state.info,
+        info: () => infoOf(state),
         append: (_extension, customType, data) => begun().appendEntry(customType, data),
         entries: () =>
           state.session

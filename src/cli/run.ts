@@ -1,4 +1,4 @@
-/** `xdev -p "…"`: one prompt of a session, in print or json mode. */
+/** `xdev -p "…"`: one prompt of a session, in print or json mode; or a session that a client drives. */
 import { access, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { AgentMessage, AgentTool } from "@earendil-works/pi-agent-core";
@@ -25,7 +25,7 @@ import { extensionStatus } from "./ext-status.ts";
 import { isExtensionCommand } from "./extension-command.ts";
 import { loadHooksBus } from "./hooks.ts";
 import { EXIT, rejectOnAbort } from "./process-guard.ts";
-import { readPrompt } from "./prompt-input.ts";
+import { type PromptInput, readPrompt } from "./prompt-input.ts";
 import { loadExtensions, type RunState } from "./run-extensions.ts";
 import { type RunModel, runModel } from "./run-model.ts";
 import type { RunSession } from "./run-session.ts";
@@ -63,7 +63,9 @@ export async function run(
   const mode: Mode =
     options.mode === "json"
       ? createJsonMode()
-      : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) });
+      : options.mode === "rpc"
+        ? await rpcMode(prompt, files, interrupt)
+        : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) });
   const queue = createMessageQueue();
   const state: RunState = {
     info: { cwd, sessionId: "", model: null },
@@ -130,7 +132,7 @@ export async function run(
       import("../agent/prompt.ts"),
       import("../agent/instructions.ts").then(({ loadInstructions }) => loadInstructions(dataDir, cwd)),
       loadTools(cwd, dataDir),
-      readPrompt(prompt, files, startFolder(), cwd, interrupt),
+      mode.client ? NO_PROMPT : readPrompt(prompt, files, startFolder(), cwd, interrupt),
       hasResources(dataDir),
       import("../agent/session/lifecycle.ts"),
     ]);
@@ -204,6 +206,11 @@ export async function run(
       for (const text of [...(notice ? [notice] : []), ...store.problems.map(({ message }) => message)]) {
         mode.notice(text);
       }
+      const { client } = mode;
+      if (client) {
+        const begin = session.start.bind(session, reason, previousFile);
+        return await client.serve({ session, dataDir, cwd, start: begin });
+      }
       const answers = listen(session, mode);
       const stop = () => {
         session?.clearQueue();
@@ -241,6 +248,18 @@ export async function run(
     void opening.then(({ store }: RunSession) => store.close()).catch(() => {});
     mode.begin(undefined);
   }
+}
+
+/** For a mode in which prompts come later. */
+const NO_PROMPT: PromptInput = { text: "", images: [] };
+
+async function rpcMode(prompt: string, files: readonly string[], interrupt: AbortSignal): Promise<Mode> {
+  if (prompt !== "" || files.length > 0) {
+    throw new XdevError("usage", "with --mode rpc there is no prompt on the command line", {
+      hint: "send it as a command: xdev docs rpc",
+    });
+  }
+  return (await import("../modes/rpc/mode.ts")).createRpcMode(interrupt);
 }
 
 /** What the session tells reaches the mode; keeps the last answer of this run. */

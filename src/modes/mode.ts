@@ -1,5 +1,7 @@
 import type { AgentMessage } from "@earendil-works/pi-agent-core";
-import type { SessionEvent } from "../agent/agent-session-types.ts";
+import type { User } from "../../sandbox/permissions/asker.ts";
+import type { AgentSession, SessionEvent } from "../agent/agent-session-types.ts";
+import type { CallServices } from "../extensions/calls.ts";
 import type { SessionHeader } from "../session/types.ts";
 
 /** What a run is shown through. A mode writes; it decides nothing about the run. */
@@ -13,6 +15,27 @@ export interface Mode {
   say(text: string): void;
   /** The run is over. Says what is left to say; true if the run succeeded. */
   finish(messages: readonly AgentMessage[], end: RunEnd): boolean;
+  /** A mode in which prompts come from a client. */
+  client?: Client;
+}
+
+/** A program that drives the session, and the user behind it. */
+export interface Client {
+  /** What extensions ask and show. */
+  ui: Required<Pick<CallServices, "notify" | "setStatus" | "dialogs">>;
+  /** Who is asked for permissions. */
+  user(): Promise<User>;
+  /** Serves the client until it or the program ends, and disposes of the session. Gives the exit status. */
+  serve(served: Served): Promise<number>;
+}
+
+export interface Served {
+  session: AgentSession;
+  dataDir: string;
+  /** Absolute. */
+  cwd: string;
+  /** Begins the session (`session.start`). */
+  start: () => Promise<void>;
 }
 
 export interface RunEnd {

@@ -1,17 +1,28 @@
 /** Rpc mode among the others: what a run has to say besides the session's events, as records. */
-import type { Mode } from "../mode.ts";
+import type { Client, Mode } from "../mode.ts";
 import { standardOutput } from "./connection.ts";
-import { openRpc, type Rpc } from "./rpc.ts";
+import { openRpc } from "./rpc.ts";
 
 /** Listens on standard input from now on. The session's events are written by `serve`, so `event` writes none. */
-export function createRpcMode(interrupt: AbortSignal): Mode & { rpc: Rpc } {
-  const rpc = openRpc({ input: process.stdin, output: standardOutput, interrupt });
+export function createRpcMode(interrupt: AbortSignal): Mode & { client: Client } {
+  const { ui, send, serve } = openRpc({ input: process.stdin, output: standardOutput, interrupt });
   return {
-    rpc,
     begin() {},
     event() {},
-    notice: (text) => rpc.send({ type: "notice", text }),
-    say: (text) => rpc.send({ type: "command_output", text }),
+    notice: (text) => send({ type: "notice", text }),
+    say: (text) => send({ type: "command_output", text }),
     finish: () => true,
+    client: {
+      ui: {
+        notify: (extension, message, level) => ui.notify(extension, message, level),
+        setStatus: (extension, key, text) => ui.setStatus(extension, key, text),
+        dialogs: ui,
+      },
+      async user() {
+        const { dialogUser } = await import("../../../sandbox/permissions/prompt.ts");
+        return dialogUser(ui.lineDialog());
+      },
+      serve,
+    },
   };
 }

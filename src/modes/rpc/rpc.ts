@@ -4,10 +4,10 @@
  * command behind one that changes the session or its model waits for that.
  */
 import type { Readable } from "node:stream";
-import type { AgentSession } from "../../agent/agent-session-types.ts";
 import { errorText, XdevError } from "../../base/errors.ts";
 import { log, redact } from "../../base/log.ts";
 import { withTimeout } from "../../base/time.ts";
+import type { Served } from "../mode.ts";
 import { type Command, type CommandType, parseLine } from "./commands.ts";
 import { Connection, type RecordOutput } from "./connection.ts";
 import { HANDLERS, type HandlerContext, Json } from "./handlers.ts";
@@ -23,15 +23,6 @@ export interface RpcOptions {
   lineLimit?: number;
 }
 
-export interface RpcSession {
-  session: AgentSession;
-  dataDir: string;
-  /** Absolute. */
-  cwd: string;
-  /** Begins the session (`session.start`); commands wait for it, answers of the user do not. */
-  start?: () => Promise<void>;
-}
-
 export interface Rpc {
   /** Whom extensions ask, also while they load. */
   readonly ui: RpcUi;
@@ -39,9 +30,10 @@ export interface Rpc {
   send(record: unknown): void;
   /**
    * Serves the client until its input ends or the program is interrupted. Then what goes on is ended, every command is answered,
-   * and the session is disposed of. Gives the exit status; rejects if the session can't begin.
+   * and the session is disposed of. Gives the exit status; rejects if the session can't begin. Commands wait for its beginning,
+   * answers of the user do not.
    */
-  serve(session: RpcSession): Promise<number>;
+  serve(served: Served): Promise<number>;
 }
 
 /** What follows these must find them done. */
@@ -96,12 +88,12 @@ export function openRpc(options: RpcOptions): Rpc {
         return connection.ready();
       });
       const commands = new Commands({ session, ...rest }, connection);
-      const started = start?.();
-      if (started) commands.follow(started);
+      const started = start();
+      commands.follow(started);
       for (const command of early.splice(0)) commands.take(command);
       take = (command) => commands.take(command);
       try {
-        const failed = new Promise<never>((_, reject) => void started?.catch(reject));
+        const failed = new Promise<never>((_, reject) => void started.catch(reject));
         await Promise.race([ended, failed]);
         const { interrupt } = options;
         if (!interrupt.aborted) await Promise.race([commands.changing, whenAborted(interrupt)]);
