@@ -1,0 +1,133 @@
+/** `xdev --mode rpc`, driven by the family's own client and by hand. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { describe, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { RpcClient, SessionManager } from "@earendil-works/pi-coding-agent";
+import { Folder } from "../support/folder.ts";
+import type { Rec } from "../support/rpc.ts";
+import { EXAMPLES, XDEV, xdev } from "../support/xdev.ts";
+
+const launcher = fileURLToPath(new URL("../fixtures/rpc-launcher.mjs", import.meta.url));
+
+async function connect(
+  folder: Folder,
+  replay: string,
+  ...args: string[]
+): Promise<RpcClient & AsyncDisposable> {
+  const client = new RpcClient({
+    cliPath: launcher,
+    cwd: folder.path,
+    env: { RPC_PROGRAM: JSON.stringify([XDEV]), HOME: folder.path, XDEV_DATA_DIR: `${folder.path}/data` },
+    model: `replay:${folder.file("replay.yml", replay)}`,
+    args,
+  });
+  await client.start();
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.stop() });
+}
+
+describe("the program", () => {
+  test("is driven by RpcClient: prompts, tools, sessions", async () => {
+    using folder = new Folder();
+    folder.file("a.txt", "what is in it");
+    await using client = await connect(
+      folder,
+      `- toolCalls: [{ name: read, arguments: { path: a.txt } }]
+- expect: { isError: false, contains: what is in it }
+  text: I read it.
+- text: And again.
+`,
+    );
+    const events = await client.promptAndWait("read a.txt");
+    assert.equal(await client.getLastAssistantText(), "I read it.");
+    assert.ok(events.some(({ type }) => type === "tool_execution_end"));
+    const { sessionFile } = await client.getState();
+    assert.equal((await client.bash("cat a.txt")).output, "what is in it");
+    const [message] = await client.getForkMessages();
+    assert.deepEqual(await client.fork(message!.entryId), { text: "read a.txt", cancelled: false });
+    assert.deepEqual(await client.newSession(), { cancelled: false });
+    await client.promptAndWait("again");
+    assert.equal(await client.getLastAssistantText(), "And again.");
+    assert.deepEqual(await client.switchSession(sessionFile!), { cancelled: false });
+    assert.equal(await client.getLastAssistantText(), "I read it.");
+    await client.stop();
+    assert.ok(!existsSync(`${sessionFile}.lock`));
+    assert.ok(SessionManager.open(sessionFile!).buildSessionContext().messages.length >= 4);
+  });
+
+  for (const confirmed of [true, false]) {
+    test(`lets an extension ask the client's user, who says ${confirmed ? "yes" : "no"}`, async () => {
+      using folder = new Folder();
+      const outcome = confirmed
+        ? "isError: false, contains: pushed"
+        : "isError: true, contains: has not agreed";
+      const replay = folder.file(
+        "push.yml",
+        `- toolCalls: [{ name: bash, arguments: { command: "echo pushed # git push" } }]
+- expect: { ${outcome} }
+  text: as it should
+`,
+      );
+      const args = ["--mode", "rpc", "--model", `replay:${replay}`, "-e", `${EXAMPLES}dialog.py`];
+      const child = spawn(XDEV, [...args, "--data-dir", `${folder.path}/data`], {
+        cwd: folder.path,
+        env: { PATH: process.env.PATH ?? "", HOME: folder.path },
+        stdio: ["pipe", "pipe", "inherit"],
+      });
+      const send = (command: unknown) => child.stdin.write(`${JSON.stringify(command)}\n`);
+      let rest = "";
+      const records: Rec[] = [];
+      child.stdout.setEncoding("utf8").on("data", (text: string) => {
+        const lines = (rest + text).split("\n");
+        rest = lines.pop()!;
+        for (const record of lines.map((line) => JSON.parse(line) as Rec)) {
+          records.push(record);
+          if (record.type === "extension_ui_request" && record.method === "confirm") {
+            send({ type: "extension_ui_response", id: record.id, confirmed });
+          }
+          if (record.type === "agent_settled") child.stdin.end();
+        }
+      });
+      send({ id: "1", type: "prompt", message: "push" });
+      const [status] = await once(child, "close");
+      assert.equal(status, 0);
+      const asked = records.find(({ type }) => type === "extension_ui_request");
+      assert.deepEqual([asked?.title, asked?.extension], ["Push?", "dialog"]);
+      assert.match(JSON.stringify(records.findLast(({ type }) => type === "message_end")), /as it should/);
+    });
+  }
+
+  test("carries out what was piped in, answers it, and ends with status 0", async () => {
+    using folder = new Folder();
+    const replay = folder.file("replay.yml", "- text: never said\n");
+    const args = ["--mode", "rpc", "--model", `replay:${replay}`, "--no-session"];
+    const { status, stdout, stderr } = await xdev([...args, "--data-dir", `${folder.path}/data`], {
+      cwd: folder.path,
+      input:
+        '{"id":"1","type":"set_session_name","name":"a\u2028b"}\nnonsense\n{"id":"2","type":"get_state"}',
+    });
+    assert.deepEqual([status, stderr], [0, ""]);
+    const answers = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => JSON.parse(line) as Rec)
+      .filter(({ type }) => type === "response");
+    assert.deepEqual(
+      answers.map(({ id, success }) => [id, success]).sort(),
+      [
+        ["1", true],
+        ["2", true],
+        [undefined, false],
+      ].sort(),
+    );
+  });
+
+  test("refuses a prompt on its command line", async () => {
+    using folder = new Folder();
+    const { status, stderr } = await xdev(["--mode", "rpc", "hello", "--data-dir", folder.path]);
+    assert.equal(status, 2);
+    assert.match(stderr, /no prompt on the command line/);
+  });
+});
