@@ -5,6 +5,7 @@ import type { AgentMessage, AgentTool } from "@earendil-works/pi-agent-core";
 import type { AgentSession } from "../agent/agent-session-types.ts";
 import { createMessageQueue } from "../agent/message-queue.ts";
 import { ToolSet } from "../agent/tool-set.ts";
+import type { TodoList } from "../agent/tools/todo.ts";
 import { XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { setVerbose } from "../base/log.ts";
@@ -138,8 +139,14 @@ export async function run(
     ]);
     // Whatever is wrong is told at once: an extension may take its time. Those that have started end with the program.
     const first = <T>(work: Promise<T>) => Promise.race([work, rejectOnAbort(interrupt)]);
-    const [{ createAgentSession }, { systemPrompt }, instructions, builtins, input, hasOwnResources] =
-      await first(parts);
+    const [
+      { createAgentSession },
+      { systemPrompt },
+      instructions,
+      { builtins, todos },
+      input,
+      hasOwnResources,
+    ] = await first(parts);
     const opened = await first(opening);
     const bus = await first(hooks);
     const mayBeCommand = input.text.startsWith("/");
@@ -196,6 +203,7 @@ export async function run(
         hooks: bus,
         queue,
         places: mayHaveResources ? { dataDir, workspace: trusted } : undefined,
+        todos,
         env: environment(),
         scratch: () => scratchFolder(dataDir),
         settings: settings.session,
@@ -282,9 +290,17 @@ async function workingDirectory(option: string | undefined): Promise<string> {
   return realpath(path);
 }
 
-async function loadTools(cwd: string, dataDir: string): Promise<AgentTool<object, unknown>[]> {
-  const { createBuiltinTools } = await import("../agent/tools/index.ts");
-  return createBuiltinTools({ cwd, env: environment(), scratch: () => scratchFolder(dataDir) });
+async function loadTools(
+  cwd: string,
+  dataDir: string,
+): Promise<{ builtins: AgentTool<object, unknown>[]; todos: TodoList }> {
+  const [{ createBuiltinTools }, { TodoList, todoTool }] = await Promise.all([
+    import("../agent/tools/index.ts"),
+    import("../agent/tools/todo.ts"),
+  ]);
+  const todos = new TodoList();
+  const tools = createBuiltinTools({ cwd, env: environment(), scratch: () => scratchFolder(dataDir) });
+  return { builtins: [...tools, todoTool(todos)], todos };
 }
 
 function environment(): Record<string, string> {

@@ -3,6 +3,7 @@
  * message so far: with it, a long answer would cost the square of its length.
  */
 import type { SessionEvent } from "../agent/agent-session-types.ts";
+import { slimPart } from "../agent/stream-part.ts";
 import { log, redact } from "../base/log.ts";
 import { printLong } from "../base/output.ts";
 import { escapeControls } from "../base/text.ts";
@@ -43,6 +44,5 @@ export function createJsonMode(): Mode {
 
 function slim(event: SessionEvent): unknown {
   if (event.type !== "message_update") return event;
-  const { partial: _, ...change } = event.assistantMessageEvent as { partial?: unknown };
-  return { type: event.type, assistantMessageEvent: change };
+  return { type: event.type, assistantMessageEvent: slimPart(event.assistantMessageEvent) };
 }

@@ -143,7 +143,7 @@ describe("in a hostile repository", () => {
         JSON.stringify(server.requests.map((request) => request.body)),
         /the user's secret|\\u001b/,
       );
-      assert.equal(body.tools.length, 8, "the built-in tools and the one of the quick start");
+      assert.equal(body.tools.length, 9, "the built-in tools and the one of the quick start");
       assert.equal(server.requests[0]?.headers.authorization, "Bearer sk-mine-123");
     } finally {
       await server.close();

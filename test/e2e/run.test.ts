@@ -265,6 +265,24 @@ describe("json mode", () => {
   });
 });
 
+test("a run that ends with open items of the todo list goes on, and the model is reminded of them", async () => {
+  using folder = new Folder();
+  const turns = [
+    call("todo", { action: "add", items: ["look", "act"] }),
+    { text: "that is all" },
+    { ...call("todo", { action: "complete", id: 1 }), expect: { role: "user", contains: "2 [ ] act" } },
+    call("todo", { action: "complete", id: 2 }),
+    { text: "done" },
+  ];
+  const outcome = await xdev(replay(folder, turns, "--mode", "json"));
+  assert.equal(outcome.status, 0, outcome.stderr);
+  const reminders = events(outcome).filter(({ type }) => type === "todo_reminder");
+  assert.deepEqual(
+    reminders.map(({ attempt, todos }) => [attempt, (todos as unknown[]).length]),
+    [[1, 2]],
+  );
+});
+
 describe("an interrupted run", () => {
   for (const [signal, status] of [
     ["SIGINT", 130],

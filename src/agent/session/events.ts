@@ -3,8 +3,8 @@
  * change a message as it ends. For each part of a stream it does the same small work, however long the message is.
  */
 import type { AgentEvent, AgentMessage } from "@earendil-works/pi-agent-core";
-import type { AssistantMessageEvent } from "@earendil-works/pi-ai";
 import { parseResult, replacedMessage } from "../extension-results.ts";
+import { slimPart } from "../stream-part.ts";
 import type { Core } from "./core.ts";
 import type { Attempt, Run } from "./run.ts";
 
@@ -89,12 +89,4 @@ function replaceMembers(target: object, source: object): void {
   for (const [key, value] of Object.entries(source)) {
     Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true });
   }
-}
-
-/** A part without the message so far, as json mode and extensions get it. */
-export function slimPart(event: AssistantMessageEvent): Record<string, unknown> {
-  const { partial, ...part } = event as AssistantMessageEvent & { partial?: { content: unknown[] } };
-  if (event.type !== "toolcall_start") return part;
-  const call = event.partial.content[event.contentIndex];
-  return call?.type === "toolCall" ? { ...part, id: call.id, toolName: call.name } : part;
 }

@@ -1,7 +1,7 @@
 /** What goes out in rpc mode, as data that may leave the program and costs what it says. */
 import type { Api, Model } from "@earendil-works/pi-ai";
 import type { SessionEvent } from "../../agent/agent-session-types.ts";
-import { slimPart } from "../../agent/session/events.ts";
+import { slimPart } from "../../agent/stream-part.ts";
 import type { TreeNode } from "../../session/types.ts";
 
 /** A part of a stream without the message so far: with it, a long answer would cost the square of its length. */
