@@ -3,6 +3,8 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
+import { commandsOf, page } from "../docs/pages.ts";
+import { startModelServer } from "../fixtures/model-server.ts";
 import { Folder } from "../support/folder.ts";
 import { events, type Outcome, xdev } from "../support/xdev.ts";
 
@@ -230,5 +232,30 @@ describe("xdev sessions", () => {
     assert.deepEqual(JSON.parse(outcome.stdout), { deleted: file });
     assert.deepEqual(place.files(), []);
     assert.equal((await place.sessions("delete", "ffff")).status, 2);
+  });
+});
+
+/** The commands of the first block of sh on the page, as they stand there; `01a2` stands for the id of a session. */
+describe("the commands on the page", () => {
+  test("do what it says, one after the other", async () => {
+    using place = new Place();
+    const server = await startModelServer({ script: Array(3).fill({ text: "It says hello." }) });
+    try {
+      const provider = { baseUrl: server.baseUrl, apiKey: "sk-test", models: [{ id: "m" }] };
+      place.folder.file("data/models.yml", JSON.stringify({ providers: { local: provider } }));
+      const commands = commandsOf(page("sessions"));
+      assert.ok(commands.length >= 7);
+      let id = "";
+      for (const words of commands) {
+        const given = words.map((word) => (word === "01a2" ? id : word));
+        const outcome = await xdev([...given, "--data-dir", place.data], { cwd: place.folder.path });
+        assert.equal(outcome.status, 0, `xdev ${given.join(" ")}: ${outcome.stderr}`);
+        id ||= idOf(place.files()[0]!);
+      }
+      assert.equal(place.files().length, 1, "the copy is left");
+      assert.match(readFileSync(join(place.folder.path, "conversation.html"), "utf8"), /and b\.txt\?/);
+    } finally {
+      await server.close();
+    }
   });
 });
