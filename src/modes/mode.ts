@@ -25,7 +25,10 @@ export interface Client {
   ui: Required<Pick<CallServices, "notify" | "setStatus" | "dialogs">>;
   /** Who is asked for permissions. */
   user(): Promise<User>;
-  /** Serves the client until it or the program ends, and disposes of the session. Gives the exit status. */
+  /**
+   * Serves the client until it is gone, and disposes of the session; or until the program is interrupted, and leaves that to the
+   * caller. Gives the exit status.
+   */
   serve(served: Served): Promise<number>;
 }
 

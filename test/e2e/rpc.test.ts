@@ -124,6 +124,30 @@ describe("the program", () => {
     );
   });
 
+  test("does not outlive its client, whatever goes on", async () => {
+    using folder = new Folder();
+    const replay = folder.file(
+      "slow.yml",
+      '- toolCalls: [{ name: bash, arguments: { command: "sleep 600" } }]\n- text: never said\n',
+    );
+    const args = ["--mode", "rpc", "--model", `replay:${replay}`, "--data-dir", `${folder.path}/data`];
+    const child = spawn(XDEV, args, {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH ?? "", HOME: folder.path },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const ended = once(child, "close");
+    child.stdin.write('{"type":"prompt","message":"sleep"}\n');
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      if (!text.includes("tool_execution_start")) return;
+      child.stdin.destroy();
+      child.stdout.destroy();
+    });
+    const [status, signal] = await ended;
+    assert.equal(signal, null);
+    assert.ok(status === 0 || status === 1);
+  });
+
   test("refuses a prompt on its command line", async () => {
     using folder = new Folder();
     const { status, stderr } = await xdev(["--mode", "rpc", "hello", "--data-dir", folder.path]);

@@ -96,6 +96,7 @@ export async function startRpc(
     async [Symbol.asyncDispose]() {
       input.end();
       await served.catch(() => {});
+      await harness.session.dispose();
     },
   };
 }

@@ -4,6 +4,7 @@
  * command behind one that changes the session or its model waits for that.
  */
 import type { Readable } from "node:stream";
+import type { AgentSession } from "../../agent/agent-session-types.ts";
 import { errorText, XdevError } from "../../base/errors.ts";
 import { log, redact } from "../../base/log.ts";
 import { withTimeout } from "../../base/time.ts";
@@ -30,8 +31,8 @@ export interface Rpc {
   send(record: unknown): void;
   /**
    * Serves the client until its input ends or the program is interrupted. Then what goes on is ended, every command is answered,
-   * and the session is disposed of. Gives the exit status; rejects if the session can't begin. Commands wait for its beginning,
-   * answers of the user do not.
+   * and the session is disposed of; after an interrupt its owner does that, who knows how long there is. Gives the exit status;
+   * rejects if the session can't begin. Commands wait for its beginning, answers of the user do not.
    */
   serve(served: Served): Promise<number>;
 }
@@ -51,6 +52,8 @@ const ENDS: ReadonlySet<CommandType> = new Set(["abort", "abort_retry", "abort_b
 
 /** How long commands that go on at the end are waited for, in ms: what can be ended has ended by then. */
 const END_MS = 5000;
+/** The same after a signal, whose sender does not wait for long. */
+const INTERRUPTED_MS = 300;
 
 /** So many commands may come before there is a session for them. */
 const EARLY_LIMIT = 1000;
@@ -98,11 +101,14 @@ export function openRpc(options: RpcOptions): Rpc {
         const { interrupt } = options;
         if (!interrupt.aborted) await Promise.race([commands.changing, whenAborted(interrupt)]);
       } finally {
-        await session.dispose();
-        await withTimeout(commands.settled(), END_MS, "the end of the commands").catch((error: unknown) =>
+        const isInterrupted = options.interrupt.aborted;
+        if (isInterrupted) endWork(session);
+        else await session.dispose();
+        const ms = isInterrupted ? INTERRUPTED_MS : END_MS;
+        await withTimeout(commands.settled(), ms, "the end of the commands").catch((error: unknown) =>
           log.debug(errorText(error)),
         );
-        unsubscribe();
+        if (!isInterrupted) unsubscribe();
       }
       return 0;
     },
@@ -165,6 +171,13 @@ async function answer(
   } catch (error) {
     connection.send({ ...head, success: false, error: redact(explain(error)) });
   }
+}
+
+function endWork(session: AgentSession): void {
+  session.clearQueue();
+  session.abortBash();
+  session.abortCompaction();
+  void session.abort();
 }
 
 function whenAborted(signal: AbortSignal): Promise<void> {

@@ -244,6 +244,7 @@ describe("at the end", () => {
     rpc.interrupt.abort();
     assert.equal(await rpc.served, 0);
     assert.ok(rpc.input.destroyed);
+    await rpc[Symbol.asyncDispose]();
   });
 
   test("a session that can't begin is the error of the whole", async () => {
@@ -287,6 +288,8 @@ describe("a client that does not read", () => {
     await rpc.records.find(({ type }) => type === "tool_execution_end");
     rpc.interrupt.abort();
     assert.equal(await rpc.served, 0);
+    await rpc[Symbol.asyncDispose]();
+    assert.equal(rpc.harness.session.state.isStreaming, false);
   });
 });
 
