@@ -240,6 +240,22 @@ describe("json mode", () => {
     assert.deepEqual(toolResults(outcome), [["bash", false, "hi"]]);
   });
 
+  test("an error in a handler of an extension is one of the events, and the run goes on", async () => {
+    using folder = new Folder();
+    const path = folder.file(
+      "bad.ts",
+      "export default (pi) => pi.on('turn_start', () => { throw new Error('not today'); });",
+    );
+    const outcome = await xdev(replay(folder, [{ text: "done" }], "--mode", "json", "-e", path));
+    assert.equal(outcome.status, 0, outcome.stderr);
+    const errors = events(outcome).filter(({ type }) => type === "extension_error");
+    assert.deepEqual(
+      errors.map(({ extensionPath, event }) => [extensionPath, event]),
+      [[path, "turn_start"]],
+    );
+    assert.match(String(errors[0]!.error), /not today/);
+  });
+
   test("events are written as they happen, not at the end", async () => {
     using folder = new Folder();
     const fifo = join(folder.path, "gate");

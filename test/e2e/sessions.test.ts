@@ -67,6 +67,14 @@ describe("a run", () => {
     assert.deepEqual(place.files(), []);
   });
 
+  test("that can't be kept is said, and goes on", async () => {
+    using place = new Place();
+    place.folder.file("data/sessions", "no folder");
+    const outcome = await place.run([{ text: "hello" }], "first");
+    assert.deepEqual([outcome.status, outcome.stdout], [0, "hello\n"]);
+    assert.match(outcome.stderr, /^xdev: .*an entry was not written/);
+  });
+
   test("with --no-session writes nothing", async () => {
     using place = new Place();
     assert.equal((await place.run([{ text: "hello" }], "first", "--no-session")).stdout, "hello\n");
