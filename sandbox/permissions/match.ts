@@ -3,7 +3,7 @@ import { isAbsolute } from "node:path";
 import { isInside } from "../../src/base/files.ts";
 import type { Folders } from "../broker/broker.ts";
 import { canonicalHost, isAddress, isLoopback, isPublicAddress } from "./addresses.ts";
-import { coversPath, type Root, resolveDenied, resolveRoots } from "./match-path.ts";
+import { coversPath, expandPath, type Root, resolveDenied, resolveRoots } from "./match-path.ts";
 import {
   type CommandPattern,
   coversCommand,
@@ -19,6 +19,7 @@ import {
   formatHost,
   type HostPattern,
   matchesHost,
+  parseCommand,
   parseHost,
   SESSION_VALUES,
   SYS_VALUES,
@@ -78,26 +79,24 @@ export class Matcher {
     }
   }
 
-  /** Adds exactly what `permissionFor` says of a request: nothing is looked up for it. */
-  add(request: Request): void {
+  /** Adds what a user's answer to a request is about (`answerFor`): nothing is looked up for it. */
+  add(request: Request, { kind, value }: Permission, folders: Folders): void {
     switch (request.kind) {
       case "read":
       case "write":
-        this.#roots[request.kind].push(request.path);
+        this.#roots[request.kind].push(expandPath(value, folders));
         break;
       case "net":
-        this.#hosts.push({ host: request.host, port: request.port });
-        break;
       case "net-address":
-        this.#hosts.push({ host: request.address, port: request.port });
+        this.#hosts.push(parseHost(value));
         break;
-      case "run":
-        this.#commands.push({ name: request.name, path: request.path, args: [] });
+      case "run": {
+        const args = parseCommand(value).slice(1);
+        this.#commands.push({ name: request.name, path: request.path, args });
         break;
-      default: {
-        const { kind, value } = permissionFor(request);
-        this.#values.set(kind, [...(this.#values.get(kind) ?? []), value]);
       }
+      default:
+        this.#values.set(kind, [...(this.#values.get(kind) ?? []), value]);
     }
   }
 

@@ -10,6 +10,7 @@ import {
 import { combinations, dangerOf } from "./danger.ts";
 import { loadQuestionLines, permissionText } from "./describe.ts";
 import { exact, widthOf } from "./display.ts";
+import { permissionFor } from "./match.ts";
 import { listOf, NONE, type Permission, permissionsOf } from "./permissions.ts";
 import { shellQuote } from "./request-text.ts";
 
@@ -98,11 +99,13 @@ function marked(permission: Permission): string {
 
 async function askForUse(dialog: Dialog, question: Question, ms: number): Promise<Answer> {
   const { extension, request, permission, lasting } = question;
-  const lines = [`Extension ${exact(extension, 40)} wants to ${marked(permission)}`];
-  if (request.kind === "run") {
-    lines.push(...argumentLines(request.args));
-    lines.push("  Longer than once means with any arguments.");
-  }
+  const asked = permissionFor(request);
+  const lines = [`Extension ${exact(extension, 40)} wants to ${marked(asked)}`];
+  if (request.kind === "run") lines.push(...argumentLines(request.args));
+  if (permission.value !== asked.value) {
+    const behind = request.kind === "run" ? ", whatever follows it" : "";
+    lines.push(`  Longer than once means ${permissionText(permission)}${behind}.`);
+  } else if (request.kind === "run") lines.push("  Longer than once means with any arguments.");
   if (request.kind === "net-address" && request.host !== request.address) {
     lines.push(`  ${exact(request.host, 40)} leads to that address, which is not on the public internet.`);
   }

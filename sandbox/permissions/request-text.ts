@@ -1,5 +1,4 @@
 /** Requests in words: for the audit, for questions, and for the error that an extension gets. */
-import { permissionFor } from "./match.ts";
 import type { Permission } from "./permissions.ts";
 import type { Request } from "./request.ts";
 import { formatHost } from "./values.ts";
@@ -67,21 +66,27 @@ const FLAGS: ReadonlySet<string> = new Set(["read", "write", "net", "run", "env"
 export function grantOption({ kind, value }: Permission): string {
   return value === "*" && !["read", "write", "net", "run", "env", "sys", "session", "tools"].includes(kind)
     ? `--${kind}`
-    : `--${kind}=${shellQuote(value)}`;
+    : `--${kind}=${optionValue({ kind, value })}`;
 }
 
-/** The error for a denied request: how it reads, and its details. */
+/** A value as one writes it in a shell. */
+function optionValue({ kind, value }: Permission): string {
+  const isPath = kind === "read" || kind === "write";
+  return shellQuote(isPath ? value.replace(/^\$HOME(?=\/)/, "~") : value);
+}
+
+/** The error for a denied request, with the permission that would allow it (`hintFor`): how it reads, and its details. */
 export function refusalText(
   request: Request,
   by: string,
   extension: string,
   grantName: string,
+  permission: Permission,
 ): { message: string; details: Record<string, unknown> } {
-  const permission = told(request);
   const option = grantOption(permission);
   const name = shellQuote(grantName);
   const flag = FLAGS.has(permission.kind)
-    ? `--allow-${permission.kind}=${shellQuote(permission.value)}`
+    ? `--allow-${permission.kind}=${optionValue(permission)}`
     : `--allow-all=${name}`;
   const allow = `to allow it: ${flag} for one run, or xdev ext grant ${name} ${option}`;
   const reasons: Record<string, string> = {
@@ -94,13 +99,6 @@ export function refusalText(
     message: `EACCES: permission denied: extension ${extension} may not ${verbText(request)} (${reasons[by] ?? allow})`,
     details: { permission: permission.kind },
   };
-}
-
-/** `permissionFor`, but without what the extension may not know. */
-function told(request: Request): Permission {
-  const isPath = request.kind === "read" || request.kind === "write";
-  if (isPath && request.written !== undefined) return { kind: request.kind, value: request.written };
-  return permissionFor(request);
 }
 
 /** A word for a POSIX shell. */

@@ -15,7 +15,8 @@ import {
   Matcher,
   permissionFor,
 } from "./match.ts";
-import { NONE, type Permission, type Permissions, union } from "./permissions.ts";
+import { includes, NONE, type Permission, type Permissions, permissionsOf, union } from "./permissions.ts";
+import { answerFor, hintFor } from "./point-of-use.ts";
 import type { Request } from "./request.ts";
 import { refusalText, requestText } from "./request-text.ts";
 
@@ -32,6 +33,8 @@ export interface RightsOptions {
   granted: Permissions;
   /** For good. */
   denied: Permissions;
+  /** What it declares: a longer answer to a question is about that, where it covers the request. */
+  declared?: Permissions;
   /** Granted for this session. */
   session?: Permissions;
   /** Granted by the command line. */
@@ -109,6 +112,8 @@ class ExtensionRights implements Rights {
   readonly #allowedOnce = new Map<string, number>();
   readonly #signal: AbortSignal;
   readonly #denials: Denials;
+  /** Denied for good, by now. */
+  #denied: Permissions;
 
   constructor(
     options: RightsOptions,
@@ -124,6 +129,7 @@ class ExtensionRights implements Rights {
     this.#byDenial = byDenial;
     this.#signal = options.signal ?? new AbortController().signal;
     this.#denials = options.denials ?? { count: 0 };
+    this.#denied = options.denied;
   }
 
   has(request: Request): boolean {
@@ -146,7 +152,7 @@ class ExtensionRights implements Rights {
     if (allowed) return;
     // Only a flood of denials has to wait here, so that each of them is written.
     await noted;
-    throw refusal(request, by, this.#options);
+    throw this.#refusal(request, by);
   }
 
   /** The decision without a question; undefined if it takes one. */
@@ -174,11 +180,10 @@ class ExtensionRights implements Rights {
     const { asker } = this.#options;
     if (!asker) return { allowed: false, by: "nobody" };
     if (this.#denials.count >= MAX_DENIALS) return { allowed: false, by: "flood" };
-    const permission = permissionFor(request);
-    // A program's arguments are a part of the question, not of the permission.
-    const key = JSON.stringify(
-      request.kind === "run" ? [permission, request.path, request.args] : permission,
-    );
+    const permission = answerFor(request, this.#options.declared ?? NONE, this.#options.folders);
+    // By what is asked for, not by what the answer may be about: `once` is for that alone.
+    const exact = permissionFor(request);
+    const key = JSON.stringify(request.kind === "run" ? [exact, request.path, request.args] : exact);
     const same = this.#questions.get(key);
     if (same) return same;
     if (this.#questions.size >= MAX_WAITING) return { allowed: false, by: "flood" };
@@ -203,7 +208,7 @@ class ExtensionRights implements Rights {
     const known = this.#known(request);
     if (known) return known;
     if (this.#denials.count >= MAX_DENIALS) return { allowed: false, by: "flood" };
-    const { extension, remember } = this.#options;
+    const { extension, folders, remember } = this.#options;
     const signal = this.#signal;
     const lasting = isLasting(request) && remember !== undefined;
     const answer = signal.aborted
@@ -218,15 +223,16 @@ class ExtensionRights implements Rights {
         }
         return ALLOWED;
       case "always":
-        this.#byGrant.add(request);
+        this.#byGrant.add(request, permission, folders);
         if (lasting) await remember("granted", permission).catch(() => {});
         return ALLOWED;
       case "session":
-        this.#byGrant.add(request);
+        this.#byGrant.add(request, permission, folders);
         return ALLOWED;
       case "never":
         this.#denials.count++;
-        this.#byDenial.add(request);
+        this.#byDenial.add(request, permission, folders);
+        this.#denied = union(this.#denied, permissionsOf([permission]));
         await remember?.("denied", permission).catch(() => {});
         return DENIED;
       default:
@@ -234,9 +240,14 @@ class ExtensionRights implements Rights {
         return DENIED;
     }
   }
-}
 
-function refusal(request: Request, by: By, { extension, grantName = extension }: RightsOptions): CallError {
-  const { message, details } = refusalText(request, by, extension, grantName);
-  return new CallError("EACCES", message, details);
+  #refusal(request: Request, by: By): CallError {
+    const { extension, grantName = extension, declared = NONE, folders } = this.#options;
+    const found = hintFor(request, declared, folders);
+    // What lifts a denial is what was denied.
+    const permission =
+      by !== "never" || includes(this.#denied, found) ? found : hintFor(request, NONE, folders);
+    const { message, details } = refusalText(request, by, extension, grantName, permission);
+    return new CallError("EACCES", message, details);
+  }
 }

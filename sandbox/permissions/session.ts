@@ -86,6 +86,7 @@ export async function extensionRights(options: SessionOptions): Promise<SessionR
     searchPath: env.PATH,
     granted: grantedBy(record),
     denied: record.denied,
+    declared: options.declared === undefined ? NONE : declarationOf(options.declared).permissions,
     session,
     flags: flags?.permissions ?? NONE,
     allowAll: isAllowedAll(canonical),

@@ -146,9 +146,7 @@ describe("without a terminal", () => {
     const result = await scene.peek();
     assert.match(result, /^EACCES .*permission/);
     assert.ok(
-      result.includes(
-        `--allow-read=${scene.wanted} for one run, or xdev ext grant peek --read=${scene.wanted}`,
-      ),
+      result.includes("--allow-read=~/notes for one run, or xdev ext grant peek --read=~/notes"),
       result,
     );
     assert.equal(existsSync(scene.grants), false);

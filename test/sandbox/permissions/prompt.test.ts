@@ -231,6 +231,18 @@ describe("the question at the point of use", () => {
     assert.match(dialog.text, /Longer than once means with any arguments/);
   });
 
+  test("shows what is asked for now and the declared permission that a longer answer is about", async () => {
+    const dialog = dialogOf("d");
+    const request = { kind: "run", name: "git", path: "/usr/bin/git", args: ["--version"] } as const;
+    await dialogUser(dialog).ask(
+      useQuestion({ request, permission: { kind: "run", value: "git --version" } }),
+    );
+    assert.match(
+      dialog.text,
+      /wants to ! run git \(with all your rights\)\n {2}now with: --version\n {2}Longer than once means run "git --version", whatever follows it\.\n/,
+    );
+  });
+
   test("hides no argument in the middle of others, and says how much there is of too many", async () => {
     const asked = async (...args: string[]): Promise<string> => {
       const dialog = dialogOf("d");

@@ -263,6 +263,80 @@ describe("the user", () => {
     assert.deepEqual(kept, [["granted", { kind: "run", value: "git" }]]);
   });
 
+  test("answers for what is declared, where that covers the request and is not more dangerous", async () => {
+    const run = (...args: string[]): Request => ({ kind: "run", name: "git", path: "/usr/bin/git", args });
+    const declared: Permissions = {
+      run: ["*", "git --version", "git log"],
+      read: ["*", "$HOME", "$HOME/notes"],
+      net: ["*", "*.example.com", "api.example.com"],
+    };
+    const { may, questions, kept, rights } = await rightsOf({ declared }, () => "always");
+    const requests = [
+      run("--version"),
+      run("push"),
+      read("/home/u/notes/one.txt"),
+      read("/home/u/other.txt"),
+      net("api.example.com"),
+      net("b.example.com"),
+      net("c.org"),
+    ];
+    for (const request of requests.slice(0, 1)) assert.ok(await may(request));
+    assert.ok(rights.has(run("--version", "--more")));
+    assert.ok(!rights.has(run("push")));
+    for (const request of requests.slice(1)) assert.ok(await may(request));
+    assert.deepEqual(
+      kept.map(([, { value }]) => value),
+      [
+        "git --version",
+        "git",
+        "$HOME/notes",
+        "/home/u/other.txt",
+        "api.example.com",
+        "*.example.com",
+        "c.org:443",
+      ],
+    );
+    assert.equal(questions.length, requests.length);
+    assert.ok(rights.has(read("/home/u/notes/two.txt")));
+    assert.ok(rights.has(net("api.example.com", 80)));
+    assert.ok(!rights.has(read("/home/u/third.txt")));
+  });
+
+  test("who says yes once has said it to that request alone, whatever is declared around it", async () => {
+    const { may, questions } = await rightsOf({ declared: { read: ["$HOME/notes"] } }, () => "once");
+    await Promise.all([read("/home/u/notes/1"), read("/home/u/notes/2")].map(may));
+    assert.equal(questions.length, 2);
+  });
+
+  test("who says never to what is declared is told how to lift just that", async () => {
+    const { rights, kept } = await rightsOf({ declared: { run: ["git --version"] } }, () => "never");
+    const request: Request = { kind: "run", name: "git", path: "/usr/bin/git", args: ["--version"] };
+    await rights.demand(request).catch(() => {});
+    assert.deepEqual(kept, [["denied", { kind: "run", value: "git --version" }]]);
+    await assert.rejects(rights.demand(request), /xdev ext revoke foo --run='git --version' lifts that/);
+  });
+
+  test("who is not there is told to allow what is declared, by the path that was written and no link's target", async () => {
+    const { rights } = await rightsOf({
+      declared: { run: ["git --version"], read: ["$HOME/notes", "$CWD/x"] },
+    });
+    const run: Request = { kind: "run", name: "git", path: "/usr/bin/git", args: ["--version"] };
+    await assert.rejects(
+      rights.demand(run),
+      /--allow-run='git --version' for one run, or xdev ext grant foo --run='git --version'/,
+    );
+    await assert.rejects(rights.demand({ ...run, args: ["push"] }), /xdev ext grant foo --run=git\)/);
+    const path = "/home/u/notes/one.txt";
+    await assert.rejects(
+      rights.demand({ kind: "read", path, written: path }),
+      /ext grant foo --read=~\/notes\)/,
+    );
+    await assert.rejects(
+      rights.demand({ kind: "read", path, written: "/home/u/work/link" }),
+      /ext grant foo --read=\/home\/u\/work\/link\)/,
+    );
+  });
+
   test("who allows localhost is not asked again for the addresses of that connection", async () => {
     const { may, questions } = await rightsOf({}, () => "once");
     assert.equal(await may(net("localhost", 3000)), true);
