@@ -33,6 +33,7 @@ import {
   union,
 } from "./permissions.ts";
 import { createRights } from "./rights.ts";
+import { allSpellings, unlike } from "./spellings.ts";
 
 export interface SessionOptions {
   /** The name that the session has for it. */
@@ -75,7 +76,7 @@ export async function extensionRights(options: SessionOptions): Promise<SessionR
   const ending = new AbortController();
   const stored = await storedRecord(dataDir, path, notice);
   const canonical = { ...options, dataDir: folders.dataDir };
-  const { record, session } = await settle(canonical, stored, ending.signal);
+  const { record, session } = await settle(canonical, folders, stored, ending.signal);
   const audit = openAudit(folders.dataDir, basename(folders.data));
   const grantName = grantNameOf(path, name, folders.dataDir);
   const rights = await createRights({
@@ -139,6 +140,7 @@ async function storedRecord(dataDir: string, path: string, notice: (text: string
 /** What the extension has in this session, after the question if there is one. */
 async function settle(
   options: SessionOptions,
+  folders: Folders,
   { record, usable }: Stored,
   signal: AbortSignal,
 ): Promise<{ record: GrantRecord; session: Permissions }> {
@@ -153,7 +155,12 @@ async function settle(
   const { record: kept, toAsk } = judge(record, digest, requested);
   const store = async (granted: Permissions): Promise<GrantRecord> => {
     const answer = { name, digest, requested, granted };
-    const change = (latest: GrantRecord) => afterAnswer(judge(latest, digest, requested).record, answer);
+    // A later yes counts more than an earlier no to the same thing.
+    const lifted = await allSpellings(granted, folders);
+    const change = (latest: GrantRecord) => {
+      const changed = afterAnswer(judge(latest, digest, requested).record, answer);
+      return { ...changed, denied: unlike(changed.denied, lifted, folders) };
+    };
     await changeGrants(dataDir, path, change).catch((error: unknown) =>
       notice(`what was granted to ${name} could not be kept: ${errorText(error)}`),
     );
@@ -182,7 +189,10 @@ async function settle(
     .finally(() => options.onWaiting?.(false));
   if (options.denials && isEmpty(answer?.granted ?? NONE)) options.denials.count++;
   if (!answer) return { record: kept, session: NONE };
-  if (answer.lasts === "session") return { record: kept, session: answer.granted };
+  if (answer.lasts === "session") {
+    const denied = unlike(kept.denied, await allSpellings(answer.granted, folders), folders);
+    return { record: { ...kept, denied }, session: answer.granted };
+  }
   return { record: await store(answer.granted), session: NONE };
 }
 

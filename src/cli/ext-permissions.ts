@@ -1,4 +1,6 @@
 /** `xdev ext grant`, `revoke` and `permissions`: what the user lets an extension do, outside of a session. */
+
+import type { Folders } from "../../sandbox/broker/broker.ts";
 import { freshBundle, keptBundle } from "../../sandbox/bundle/cached.ts";
 import type { LoadAnswer, LoadQuestion } from "../../sandbox/permissions/asker.ts";
 import { dangerOf } from "../../sandbox/permissions/danger.ts";
@@ -7,6 +9,7 @@ import { declaredPermissions } from "../../sandbox/permissions/declared.ts";
 import { loadQuestionLines, permissionText } from "../../sandbox/permissions/describe.ts";
 import { exact, quoted } from "../../sandbox/permissions/display.ts";
 import { canonicalPaths, parsePermissionOptions } from "../../sandbox/permissions/flags.ts";
+import { sessionFolders } from "../../sandbox/permissions/folders.ts";
 import {
   afterAnswer,
   changeGrants,
@@ -32,6 +35,7 @@ import {
 import { dialogUser } from "../../sandbox/permissions/prompt.ts";
 import { grantOption, shellQuote } from "../../sandbox/permissions/request-text.ts";
 import { codeDigest, requestOf } from "../../sandbox/permissions/session.ts";
+import { allSpellings, unlike } from "../../sandbox/permissions/spellings.ts";
 import { openCache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
@@ -66,6 +70,11 @@ async function recordNamed(word: string, dataDir: string): Promise<ExtensionSour
   return one && found.length === 1 ? { name: one[1].name, path: one[0], kind: "worker" } : undefined;
 }
 
+/** What paths of permissions mean for a session that begins here. */
+function foldersOf({ name, path }: ExtensionSource, dataDir: string): Promise<Folders> {
+  return sessionFolders({ name, path, dataDir, cwd: startFolder() });
+}
+
 /** Gives the exit status. */
 export async function extPermissions(invocation: Invocation, interrupt: AbortSignal): Promise<number> {
   const { options } = invocation;
@@ -95,18 +104,21 @@ export async function extPermissions(invocation: Invocation, interrupt: AbortSig
 }
 
 async function grant(
-  { name, path }: ExtensionSource,
+  source: ExtensionSource,
   dataDir: string,
   given: Permissions,
   word: string,
 ): Promise<number> {
+  const { name, path } = source;
+  const folders = await foldersOf(source, dataDir);
+  const spellings = await allSpellings(given, folders);
   let denied: Permissions = NONE;
   await changeGrants(dataDir, path, (record) => {
-    denied = difference(record.denied, given);
+    denied = difference(unlike(record.denied, spellings, folders), given);
     return { ...record, name, added: union(record.added, given), denied };
   });
   for (const one of listOf(given)) say(`${name} may ${permissionText(one)}`);
-  const inTheWay = listOf(denied).filter((one) => !isEmpty(intersection(given, permissionsOf([one]))));
+  const inTheWay = listOf(denied).filter((one) => !isEmpty(intersection(spellings, permissionsOf([one]))));
   for (const one of inTheWay) {
     log.warn(
       `still denied for good: ${permissionText(one)}; to lift that: xdev ext revoke ${shellQuote(word)} ${grantOption(one)}`,
@@ -156,6 +168,8 @@ async function grantRequested(
   }
   const granted = answer?.lasts === "always" ? answer.granted : NONE;
   if (answer?.lasts === "always") {
+    const folders = await foldersOf(source, dataDir);
+    const spellings = await allSpellings(granted, folders);
     await changeGrants(dataDir, path, (latest) => {
       const changed = afterAnswer(judge(latest, digest, requested).record, {
         name,
@@ -163,7 +177,7 @@ async function grantRequested(
         requested,
         granted,
       });
-      return { ...changed, denied: difference(changed.denied, granted) };
+      return { ...changed, denied: unlike(changed.denied, spellings, folders) };
     });
   } else if (answer) {
     log.warn("this command is no session: nothing is granted");
@@ -173,16 +187,19 @@ async function grantRequested(
 }
 
 async function revoke(
-  { name, path }: ExtensionSource,
+  source: ExtensionSource,
   dataDir: string,
   given: Permissions | undefined,
 ): Promise<number> {
+  const { name, path } = source;
+  const folders = await foldersOf(source, dataDir);
+  const spellings = await allSpellings(given ?? NONE, folders);
   let before: GrantRecord = NO_RECORD;
   let after: GrantRecord | undefined;
   await changeGrants(dataDir, path, (record) => {
     before = record;
     if (given) {
-      const rest = (set: Permissions) => difference(set, given);
+      const rest = (set: Permissions) => difference(unlike(set, spellings, folders), given);
       const changed = {
         ...record,
         granted: rest(record.granted),
@@ -229,12 +246,20 @@ async function show(source: ExtensionSource, dataDir: string, json: boolean): Pr
   const requested = declaration.permissions;
   const needing = needingGrant(requested);
   const granted = grantedBy(judge(record, digest, needing).record);
+  const folders = await foldersOf(source, dataDir);
+  // What is asked for and denied by another spelling stands there once, as denied.
+  const asked = union(requested, granted);
+  const denials = await allSpellings(record.denied, folders);
+  const likeDenied = permissionsOf(
+    listOf(asked).filter((one) => isEmpty(unlike(permissionsOf([one]), denials, folders))),
+  );
+  const deniedBesides = unlike(record.denied, await allSpellings(likeDenied, folders), folders);
   const stateOf = (one: Permission): Listed["state"] => {
     if (!includes(needing, one) && includes(requested, one)) return "free";
-    if (includes(record.denied, one)) return "denied";
+    if (includes(record.denied, one) || includes(likeDenied, one)) return "denied";
     return includes(granted, one) ? "granted" : "not granted";
   };
-  const list = listOf(union(requested, granted, record.denied)).map((one): Listed => {
+  const list = listOf(union(asked, deniedBesides)).map((one): Listed => {
     const danger = dangerOf(one);
     const reason = declaration.reasons.get(reasonKey(one));
     return {

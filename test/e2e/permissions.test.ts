@@ -368,6 +368,31 @@ describe("xdev ext", () => {
     );
   });
 
+  test("grant and revoke lift what was denied for good, however its path is written; permissions shows it once", async () => {
+    using scene = new Scene();
+    const denied = `${scene.env.HOME}/notes`;
+    const deny = () => {
+      const record = { name: "peek", asked: {}, granted: {}, added: {}, denied: { read: [denied] } };
+      const extensions = { [`${scene.folder.path}/data/extensions/peek/index.ts`]: record };
+      scene.folder.file("data/permissions.json", JSON.stringify({ version: 1, extensions }), 0o600);
+    };
+    const states = async () =>
+      JSON.parse((await scene.ext("permissions", "peek", "--json")).stdout).permissions.map(
+        ({ value, state }: Record<string, string>) => [value, state],
+      );
+    deny();
+    assert.deepEqual(await states(), [["$HOME/notes", "denied"]]);
+    assert.match((await scene.ext("revoke", "peek", "--read=~/notes")).stdout, /^no longer denied for good/);
+    assert.deepEqual(await states(), [["$HOME/notes", "not granted"]]);
+    for (const how of ["--read=~/notes", "--yes"]) {
+      deny();
+      const outcome = await scene.ext("grant", "peek", how);
+      assert.deepEqual([outcome.status, outcome.stderr], [0, ""]);
+      assert.deepEqual(await states(), [["$HOME/notes", "granted"]]);
+      assert.equal(await scene.peek(), "what stands in the note");
+    }
+  });
+
   const wrong: [string[], RegExp][] = [
     [["ext", "grant", "peek", "--net=http://a.com"], /"http:\/\/a\.com" must be a host, not a URL/],
     [["ext", "grant", "peek", "--read="], /is empty/],

@@ -11,7 +11,7 @@ import {
 } from "../../../sandbox/permissions/asker.ts";
 import { readAudit } from "../../../sandbox/permissions/audit.ts";
 import { declaredPermissions } from "../../../sandbox/permissions/declared.ts";
-import { grantsFile, readGrants } from "../../../sandbox/permissions/grants.ts";
+import { changeGrants, grantsFile, NO_RECORD, readGrants } from "../../../sandbox/permissions/grants.ts";
 import type { Permissions } from "../../../sandbox/permissions/permissions.ts";
 import { extensionRights, type SessionOptions } from "../../../sandbox/permissions/session.ts";
 import { redact } from "../../../src/base/log.ts";
@@ -221,6 +221,27 @@ describe("an extension", () => {
     const next = await sessions.start({ bundleSource: "code 2" });
     await next.close();
     assert.ok(next.rights.has({ kind: "net", host: "a.com", port: 443 }));
+  });
+
+  test("has what it is allowed at the start, whatever was said to the same thing before, and nothing more", async () => {
+    using sessions = new Sessions();
+    const file = join(sessions.cwd, "notes.txt");
+    const other = join(sessions.cwd, "other.txt");
+    for (const lasts of ["session", "always"] as const) {
+      await changeGrants(sessions.dataDir, sessions.path, () => ({
+        ...NO_RECORD,
+        name: "foo",
+        denied: { read: [file, other] },
+      }));
+      const granted: Permissions = { read: ["$CWD/notes.txt", "$CWD"] };
+      const user = sessions.user({ granted, lasts });
+      const { rights, close } = await sessions.start({ declared: granted, user });
+      await close();
+      assert.ok(rights.has({ kind: "read", path: file }), lasts);
+      assert.ok(!rights.has({ kind: "read", path: other }), lasts);
+      const denied = (await readGrants(sessions.dataDir)).get(sessions.path)?.denied;
+      assert.deepEqual(denied, { read: lasts === "always" ? [other] : [file, other] });
+    }
   });
 
   test("has nothing when permissions.json is damaged, which is said and not written over", async () => {
