@@ -1,4 +1,6 @@
 /** Which permissions the user should look at twice, and why. For display only: nothing is allowed or denied by this. */
+
+import { isLoopback } from "./addresses.ts";
 import type { Permission, Permissions } from "./permissions.ts";
 import { isShell, parseCommand, parseHost } from "./values.ts";
 
@@ -15,6 +17,10 @@ export function looksSecret(name: string): boolean {
 /** Places in the home folder that hold keys, or text that is run later. */
 const SECRET_PLACES =
   /(?:^|\/)(?:\.ssh|\.gnupg|\.aws|\.azure|\.kube|\.docker|\.netrc|\.npmrc|\.pypirc|\.git-credentials|\.password-store|\.config|\.local|\.mozilla|\.bash\w*|\.zsh\w*|\.profile|Library)(?:\/|$)/;
+
+/** Where machines of clouds get their own credentials. */
+const METADATA =
+  /^(?:169\.254\.\d+\.\d+|168\.63\.129\.16|100\.100\.100\.200|192\.0\.0\.192|fd00:ec2::\w+|fd20:ce::254|metadata(?:\.google\.internal)?|instance-data(?:\.ec2\.internal)?)$/;
 
 /** Why a permission is dangerous, as words that follow it; undefined if it is not. */
 export function dangerOf({ kind, value }: Permission): string | undefined {
@@ -33,6 +39,8 @@ export function dangerOf({ kind, value }: Permission): string | undefined {
     case "net": {
       const { host } = parseHost(value);
       if (host === "*") return "any host";
+      if (host === "localhost" || isLoopback(host)) return "what runs on this machine";
+      if (METADATA.test(host)) return "a cloud's metadata: it may hold keys";
       return /^\*\.[^.]+$/.test(host) ? "any host under it" : undefined;
     }
     case "env":

@@ -73,6 +73,7 @@ interface Group {
   danger: string | undefined;
   reason: string | undefined;
   values: string[];
+  permissions: Permission[];
 }
 
 function groupsOf(permissions: Permissions, reasons: ReadonlyMap<string, string>): Group[] {
@@ -81,8 +82,9 @@ function groupsOf(permissions: Permissions, reasons: ReadonlyMap<string, string>
     const danger = dangerOf(permission);
     const reason = reasons.get(reasonKey(permission));
     const key = JSON.stringify([permission.kind, danger, reason]);
-    const group = groups.get(key) ?? { kind: permission.kind, danger, reason, values: [] };
+    const group = groups.get(key) ?? { kind: permission.kind, danger, reason, values: [], permissions: [] };
     group.values.push(valueText(permission));
+    group.permissions.push(permission);
     groups.set(key, group);
   }
   // What is dangerous stands first.
@@ -91,6 +93,11 @@ function groupsOf(permissions: Permissions, reasons: ReadonlyMap<string, string>
       Number(b.danger !== undefined) - Number(a.danger !== undefined) ||
       KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind),
   );
+}
+
+/** One by one, in the order in which the question shows them. */
+export function inScreenOrder(permissions: Permissions, reasons: ReadonlyMap<string, string>): Permission[] {
+  return groupsOf(permissions, reasons).flatMap((group) => group.permissions);
 }
 
 function groupLines({ kind, danger, reason, values }: Group, most: number): string[] {

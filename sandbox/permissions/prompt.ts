@@ -8,10 +8,11 @@ import {
   type User,
 } from "./asker.ts";
 import { combinations, dangerOf } from "./danger.ts";
-import { loadQuestionLines, permissionText } from "./describe.ts";
-import { exact, widthOf } from "./display.ts";
+import { reasonKey } from "./declaration.ts";
+import { COLUMNS, inScreenOrder, loadQuestionLines, permissionText } from "./describe.ts";
+import { exact, quoted, widthOf } from "./display.ts";
 import { permissionFor } from "./match.ts";
-import { listOf, NONE, type Permission, permissionsOf } from "./permissions.ts";
+import { NONE, type Permission, permissionsOf } from "./permissions.ts";
 import { shellQuote } from "./request-text.ts";
 
 /** Where questions are put. */
@@ -80,9 +81,14 @@ async function chooseEach(
   signal: AbortSignal,
 ): Promise<LoadAnswer | undefined> {
   const granted: Permission[] = [];
-  for (const permission of listOf(question.toAsk)) {
-    const text = `  ${marked(permission)}? [y/N] `;
-    const answer = await choose(dialog, signal, text, { y: "yes", yes: "yes", n: "no", no: "no", "": "no" });
+  const { reasons } = question.declaration;
+  for (const permission of inScreenOrder(question.toAsk, reasons)) {
+    const reason = reasons.get(reasonKey(permission));
+    const why = reason === undefined ? "" : `\n      ${quoted(reason, COLUMNS - 6)}\n    allow that`;
+    const text = `  ${marked(permission)}${why}? [y/N] `;
+    const words = { y: "yes", yes: "yes", n: "no", no: "no", "": "no" } as const;
+    // What was said to the others counts, whatever is said here.
+    const answer = await choose(dialog, signal, text, words, "no");
     if (answer === undefined) {
       dialog.write("\nNo answer: all of it is denied for now.\n");
       return undefined;
@@ -157,12 +163,13 @@ function argumentLines(args: readonly string[]): string[] {
   return left === 0 ? indented : [...indented, `  and ${left} more characters, which do not fit here`];
 }
 
-/** The user's choice; undefined if he makes none. */
+/** The user's choice; undefined if he makes none, and `unclear` if it can't be understood again and again. */
 async function choose<T extends string>(
   dialog: Dialog,
   signal: AbortSignal,
   text: string,
   choices: Readonly<Record<string, T>>,
+  unclear?: T,
 ): Promise<T | undefined> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     dialog.write(text);
@@ -171,7 +178,7 @@ async function choose<T extends string>(
     const word = line.trim().toLowerCase();
     if (Object.hasOwn(choices, word)) return choices[word];
   }
-  return undefined;
+  return unclear;
 }
 
 function limited(signal: AbortSignal, ms: number): AbortSignal {

@@ -37,6 +37,18 @@ function textOf(kind: Kind, about: string) {
     .describe(about);
 }
 
+/** One of these words, and no `*`. Like `textOf`, so that an error names the value, and in the JSON Schema it is an enum. */
+function wordOf(known: readonly string[]) {
+  return z
+    .string()
+    .superRefine((text, context) => {
+      if (known.includes(text)) return;
+      const shown = JSON.stringify(text.slice(0, 100));
+      context.addIssue({ code: "custom", message: `${shown} must be one of ${known.join(", ")}` });
+    })
+    .meta({ enum: [...known] });
+}
+
 const flag = (about: string) =>
   z
     .union([z.boolean(), z.strictObject({ reason })])
@@ -64,9 +76,9 @@ export const permissionsSchema = z.strictObject({
     textOf("env", "a name, or the beginning of names with * behind it"),
     "environment variables to read",
   ),
-  sys: listOf("values", z.enum(SYS_VALUES), "facts about the machine"),
+  sys: listOf("values", wordOf(SYS_VALUES), "facts about the machine"),
   model: flag("call the user's model"),
-  session: listOf("access", z.enum(SESSION_VALUES), "the session's entries; read needs no grant"),
+  session: listOf("access", wordOf(SESSION_VALUES), "the session's entries; read needs no grant"),
   ui: flag("talk to the user; needs no grant"),
   provider: flag("register a model provider, which reads the conversation"),
   tools: listOf("names", textOf("tools", "the name of a built-in tool"), "built-in tools to replace"),

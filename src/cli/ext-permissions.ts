@@ -1,5 +1,6 @@
 /** `xdev ext grant`, `revoke` and `permissions`: what the user lets an extension do, outside of a session. */
 
+import { isAbsolute } from "node:path";
 import type { Folders } from "../../sandbox/broker/broker.ts";
 import { freshBundle, keptBundle } from "../../sandbox/bundle/cached.ts";
 import type { LoadAnswer, LoadQuestion } from "../../sandbox/permissions/asker.ts";
@@ -9,6 +10,7 @@ import { declaredPermissions } from "../../sandbox/permissions/declared.ts";
 import { loadQuestionLines, permissionText } from "../../sandbox/permissions/describe.ts";
 import { exact, quoted } from "../../sandbox/permissions/display.ts";
 import { canonicalPaths, parsePermissionOptions } from "../../sandbox/permissions/flags.ts";
+import { floorVerdict, guardedRoots } from "../../sandbox/permissions/floor.ts";
 import { sessionFolders } from "../../sandbox/permissions/folders.ts";
 import {
   afterAnswer,
@@ -36,6 +38,7 @@ import { dialogUser } from "../../sandbox/permissions/prompt.ts";
 import { grantOption, shellQuote } from "../../sandbox/permissions/request-text.ts";
 import { codeDigest, requestOf } from "../../sandbox/permissions/session.ts";
 import { allSpellings, unlike } from "../../sandbox/permissions/spellings.ts";
+import { isShell, parseCommand } from "../../sandbox/permissions/values.ts";
 import { openCache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
@@ -112,6 +115,7 @@ async function grant(
   const { name, path } = source;
   const folders = await foldersOf(source, dataDir);
   const spellings = await allSpellings(given, folders);
+  await checkGrant(spellings, folders);
   let denied: Permissions = NONE;
   await changeGrants(dataDir, path, (record) => {
     denied = difference(unlike(record.denied, spellings, folders), given);
@@ -125,6 +129,27 @@ async function grant(
     );
   }
   return inTheWay.length > 0 ? EXIT.failed : EXIT.done;
+}
+
+/** Throws `XdevError` for what no grant opens, and warns of what is more, or nothing, than it may seem. */
+async function checkGrant(given: Permissions, folders: Folders): Promise<void> {
+  const guarded = await guardedRoots(folders.dataDir);
+  const tools = given.tools ? (await import("../agent/tools/index.ts")).BUILTIN_TOOL_NAMES : [];
+  for (const one of listOf(given)) {
+    const { kind, value } = one;
+    if ((kind === "read" || kind === "write") && isAbsolute(value)) {
+      if (floorVerdict(value, kind, folders, guarded) !== "refused") continue;
+      throw new XdevError("usage", `no permission can allow an extension to ${permissionText(one)}`, {
+        hint: "the data dir, /proc, /sys and /dev stay shut; see xdev docs permissions",
+      });
+    }
+    if (kind === "run" && (value === "*" || isShell(parseCommand(value)[0]!))) {
+      log.warn(`${permissionText(one)} is ${dangerOf(one)}`);
+    }
+    if (kind === "tools" && value !== "*" && !(tools as readonly string[]).includes(value)) {
+      log.warn(`there is no built-in tool ${value}; those are ${tools.join(", ")}`);
+    }
+  }
 }
 
 /** Puts the question that a session would put, and keeps the answer. */

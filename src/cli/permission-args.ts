@@ -97,15 +97,14 @@ export function addPermissionCommands(
     .argument("<extension>", name)
     .option("-y, --yes", "without an option: grant all that it asks for, without a question")
     .addHelpText("after", GRANT_HELP)
-    .action((extension: string, options: Record<string, unknown>) =>
-      found({
-        command: "ext-grant",
-        extension,
-        permissions: givenPermissions(options),
-        yes: options.yes === true,
-        options: commonOptions(options),
-      }),
-    );
+    .action((extension: string, options: Record<string, unknown>, command: Command) => {
+      const permissions = givenPermissions(options);
+      const yes = options.yes === true;
+      if (yes && Object.keys(permissions).length > 0) {
+        command.error("error: --yes is for what it asks for: give it alone, or name what to grant");
+      }
+      found({ command: "ext-grant", extension, permissions, yes, options: commonOptions(options) });
+    });
   permissionOptions(
     common(ext.command("revoke").description("take back what was granted, or denied for good")),
   )

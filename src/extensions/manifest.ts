@@ -1,5 +1,6 @@
 /** What an extension package says of itself in package.json; its JSON Schema is generated from this. */
 import { z } from "zod";
+import { misplaced } from "../../sandbox/permissions/misplaced.ts";
 import { permissionsSchema } from "../../sandbox/permissions/schema.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 
@@ -32,6 +33,8 @@ export function parseManifest(text: string, file: string): Manifest {
     throw new XdevError("not-an-extension", `${file} is not valid JSON: ${errorText(error)}`);
   }
   if (typeof content !== "object" || content === null) return {};
+  const wrong = misplaced(content);
+  if (wrong !== undefined) throw new XdevError("not-an-extension", `${file}: ${wrong}`);
   const key = MANIFEST_KEYS.find((name) => Object.hasOwn(content, name));
   if (!key) return {};
   const schema: z.ZodType<Manifest> = key === "xdev" ? manifestSchema : foreignSchema;

@@ -304,8 +304,8 @@ describe("at the terminal", () => {
     using scene = new Scene({ read: ["~/notes"], run: ["git"] });
     const outcome = await onTerminal(["ext", "grant", "peek"], scene.env, [
       [CHOICES, "c\n"],
-      ["read ~/notes? [y/N] ", "y\n"],
       ["run git (with all your rights)? [y/N] ", "n\n"],
+      ["read ~/notes? [y/N] ", "y\n"],
     ]);
     assert.equal(outcome.status, 0, outcome.screen);
     assert.match(outcome.screen, /peek may read ~\/notes\n$/);
@@ -393,9 +393,25 @@ describe("xdev ext", () => {
     }
   });
 
+  test("grant warns of what is more than it seems or nothing at all, and keeps the data dir shut", async () => {
+    using scene = new Scene();
+    const { status, stderr } = await scene.ext("grant", "peek", "--run=*,sh,git", "--tools=bahs,bash");
+    assert.equal(status, 0);
+    const lines = stderr.trimEnd().split("\n");
+    assert.equal(lines.length, 3, stderr);
+    assert.match(lines[0]!, /run any program is every program, with all your rights$/);
+    assert.match(lines[1]!, /run sh is a shell: anything, with all your rights$/);
+    assert.match(lines[2]!, /there is no built-in tool bahs; those are read, /);
+    const shut = await scene.ext("grant", "peek", `--read=${scene.folder.path}/data/sessions`);
+    assert.deepEqual([shut.status, shut.stdout], [2, ""]);
+    assert.match(shut.stderr, /no permission can allow/);
+  });
+
   const wrong: [string[], RegExp][] = [
     [["ext", "grant", "peek", "--net=http://a.com"], /"http:\/\/a\.com" must be a host, not a URL/],
     [["ext", "grant", "peek", "--read="], /is empty/],
+    [["ext", "grant", "peek", "--read=/proc"], /no permission can allow an extension to read \/proc/],
+    [["ext", "grant", "peek", "--yes", "--model"], /--yes is for what it asks for/],
     [["ext", "grant", "peek", "--sys=disk"], /must be one of hostname, user, cpu, memory/],
     [["ext", "grant"], /missing required argument/],
     [["ext", "revoke", "peek"], /name what to revoke, or --all/],

@@ -169,14 +169,39 @@ describe("the answer at the first load", () => {
     [["what?", "y", "a"], { granted: ASKED, lasts: "always" }],
     [["yes", "y", "ja"], undefined],
     [[undefined], undefined],
-    [["c", "y", "n"], { granted: { read: ["$CWD"] }, lasts: "always" }],
-    [["c", "", "yes"], { granted: { run: ["git"] }, lasts: "always" }],
+    [["c", "y", "n"], { granted: { run: ["git"] }, lasts: "always" }],
+    [["c", "", "yes"], { granted: { read: ["$CWD"] }, lasts: "always" }],
+    [["c", "y", "what?", "yy", "y"], { granted: ASKED, lasts: "always" }],
+    [["c", "y", "what?", "yy", "sure"], { granted: { run: ["git"] }, lasts: "always" }],
     [["c", "y", undefined], undefined],
   ] as const) {
     test(`${JSON.stringify(lines)} is ${expected ? `${expected.lasts} ${Object.keys(expected.granted).join(", ") || "nothing"}` : "none: a denial for now"}`, async () => {
       assert.deepEqual(await answer(...lines), expected);
     });
   }
+
+  test("is chosen in the order of the screen, with the reasons", async () => {
+    const declaration = declarationOf({
+      read: { paths: ["$CWD"], reason: "to look\n  run x? [y/N] " },
+      net: ["localhost:3000", "169.254.169.254", "api.example.com"],
+      run: { programs: ["git"], reason: "to see\u001b[2J" },
+    });
+    const dialog = dialogOf("c", "y", "y", "y", "y", "y");
+    await dialogUser(dialog).askAtLoad(loadQuestion(declaration.permissions, { declaration }));
+    const [, chosen = ""] = dialog.text.split("[D]eny: ");
+    assert.equal(
+      chosen,
+      [
+        "  ! connect to 169.254.169.254 (a cloud's metadata: it may hold keys)? [y/N] ",
+        "  ! connect to localhost:3000 (what runs on this machine)? [y/N] ",
+        '  ! run git (with all your rights)\n      "to see"\n    allow that? [y/N] ',
+        '  read the folder you work in\n      "to look run x? [y/N]"\n    allow that? [y/N] ',
+        "  connect to api.example.com? [y/N] ",
+      ].join(""),
+    );
+    for (const host of ["169.254.169.254", "localhost:3000"])
+      assert.match(dialog.text, new RegExp(`^  ! connect to ${host} \\(`, "m"));
+  });
 
   test("that does not come in time is none, and a later one is not taken for the next question's", async () => {
     const signals: AbortSignal[] = [];

@@ -268,6 +268,12 @@ describe("what an extension declares", () => {
     );
   });
 
+  test("is refused when it stands beside xdev", async () => {
+    using folder = new Folder();
+    folder.file("package.json", JSON.stringify({ name: "x", permissions: { read: ["$CWD"] } }));
+    await assert.rejects(declaredPermissions(folder.file("index.ts", "")), /it belongs under "xdev"/);
+  });
+
   test("is refused whole when a part of it is wrong", async () => {
     using folder = new Folder();
     folder.file(

@@ -267,6 +267,12 @@ describe("a declaration", () => {
     ],
     ["a reason of a page", { model: { reason: "x".repeat(301) } }, /permissions\.model/],
     ["hidden characters", { run: ["git\u202e"] }, /permissions\.run\.0: has invisible/],
+    [
+      "a word that is none",
+      { session: ["write", "delete"] },
+      /permissions\.session\.1: "delete" must be one of read, write/,
+    ],
+    ["a * for facts", { sys: ["*"] }, /permissions\.sys\.0: "\*" must be one of hostname, user, cpu, memory/],
     ["a thousand entries", { env: new Array(1000).fill("A") }, /permissions\.env/],
   ] as const) {
     test(`is refused with ${what}, and says so`, () => {
@@ -276,6 +282,14 @@ describe("a declaration", () => {
       );
     });
   }
+
+  test("in the wrong place is said, and another tool's member of that name is none", () => {
+    const parse = (content: unknown) => parseManifest(JSON.stringify(content), "package.json");
+    assert.throws(() => parse({ permissions: { read: ["$CWD"] } }), /permissions: it belongs under "xdev"/);
+    assert.throws(() => parse({ xdev: { extension: ["./x.ts"] } }), /xdev\.extension: .*called extensions/);
+    for (const other of [{ permissions: { camera: true } }, { permissions: ["tabs"] }])
+      assert.deepEqual(parse(other), {});
+  });
 
   test("of another agent under its own name means nothing", () => {
     assert.deepEqual(parseManifest(JSON.stringify({ pi: { permissions: "all" } }), "package.json"), {});
