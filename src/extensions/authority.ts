@@ -120,7 +120,10 @@ async function openSession(
     },
     notice,
   });
-  const { rights, folders } = session;
+  const { folders } = session;
+  const rights = user
+    ? session.rights
+    : told(session.rights, (text) => notice(`extension ${name} was denied something: ${text}`));
   const own = settings.overrides[name];
   const broker = createBroker({
     extension: name,
@@ -145,6 +148,24 @@ async function openSession(
     },
     env: session.env,
     wasm: session.wasm,
+  };
+}
+
+/** The same rights, with the first denial told: where nobody is asked, nobody would know why something does not work. */
+function told(rights: Rights, tell: (text: string) => void): Rights {
+  let isTold = false;
+  return {
+    has: (request) => rights.has(request),
+    keepsBelow: (path) => rights.keepsBelow?.(path) ?? true,
+    async demand(request) {
+      try {
+        await rights.demand(request);
+      } catch (error) {
+        if (!isTold) tell(errorText(error));
+        isTold = true;
+        throw error;
+      }
+    },
   };
 }
 

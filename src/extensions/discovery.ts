@@ -7,6 +7,7 @@ import { extname, join, resolve } from "node:path";
 import { errorText, systemCode, XdevError } from "../base/errors.ts";
 import { canonicalPath, isInside, readSmallFile } from "../base/files.ts";
 import { log } from "../base/log.ts";
+import { oneLine } from "../base/text.ts";
 import { extensionName } from "./names.ts";
 
 export interface ExtensionSource {
@@ -53,14 +54,21 @@ export async function discoverFolder(folder: string): Promise<ExtensionSource[]>
     try {
       found.push(...(await identifyExtensions(join(folder, name))));
     } catch (error) {
-      // Skipped without a word (§1), unless it was clearly meant to be one.
-      if (error instanceof XdevError && error.hint?.startsWith("to run it"))
-        log.warn(`${errorText(error)}; ${error.hint}`);
-      else log.debug(`skipped ${join(folder, name)}: ${errorText(error)}`);
+      // Skipped without a word (§1), unless it was clearly meant to be one: a policy that is not there protects nobody.
+      const hint = error instanceof XdevError && error.hint ? `; ${error.hint}` : "";
+      if (isNoExtension(error)) log.debug(`skipped ${join(folder, name)}: ${errorText(error)}`);
+      else log.warn(`extension ${oneLine(name)} is not loaded: ${errorText(error)}${hint}`);
     }
   }
   return found;
 }
+
+/** Whether a path is none of ours, rather than one of ours with something wrong. */
+function isNoExtension(error: unknown): boolean {
+  return error instanceof XdevError && error.hint?.startsWith(NO_INDEX_HINT) === true;
+}
+
+const NO_INDEX_HINT = "or name its modules in package.json";
 
 /**
  * What a path brings: one extension, or, for a folder, those that its package.json names, else its index module. Throws
@@ -88,7 +96,7 @@ export async function identifyExtensions(path: string): Promise<ExtensionSource[
     }
   }
   throw new XdevError("not-an-extension", `${path} is a folder without an index.ts or index.js`, {
-    hint: 'or name its modules in package.json: "xdev": {"extensions": ["./main.ts"]}',
+    hint: `${NO_INDEX_HINT}: "xdev": {"extensions": ["./main.ts"]}`,
   });
 }
 
