@@ -1,6 +1,6 @@
 /** A lock that processes share: a file that holds its owner's process id, made by who has the lock. */
 import { randomBytes } from "node:crypto";
-import { link, open, readFile, rename, stat, unlink } from "node:fs/promises";
+import { link, open, readFile, stat, unlink } from "node:fs/promises";
 import { systemCode, XdevError } from "../../src/base/errors.ts";
 import { sleep } from "../../src/base/time.ts";
 
@@ -51,20 +51,30 @@ async function content(path: string): Promise<string | undefined> {
   return readFile(path, "utf8").catch(() => undefined);
 }
 
-/** Removes a lock whose owner is gone. `own` is a name that only this attempt has. */
+/**
+ * Removes a lock whose owner is gone: one process at a time, which looks at it again. Of two that look at once, the slower would
+ * otherwise remove the lock of whoever came after. `own` is a file that only this attempt has.
+ */
 async function breakStale(path: string, own: string): Promise<void> {
-  const seen = await content(path);
-  if (seen === undefined || !(await isStale(path, seen))) return;
-  const aside = `${own}.stale`;
+  if (!(await isLeft(path))) return;
+  const guard = `${path}.breaking`;
   try {
-    await rename(path, aside);
-    // Between the look and the move it may have become another's: that one is put back.
-    if ((await content(aside)) !== seen) await link(aside, path).catch(() => {});
+    await link(own, guard);
   } catch {
-    // Somebody else was faster.
-  } finally {
-    await unlink(aside).catch(() => {});
+    const made = await stat(guard).catch(() => undefined);
+    if (made && Date.now() - made.mtimeMs > STALE_MS) await unlink(guard).catch(() => {});
+    return;
   }
+  try {
+    if (await isLeft(path)) await unlink(path).catch(() => {});
+  } finally {
+    await unlink(guard).catch(() => {});
+  }
+}
+
+async function isLeft(path: string): Promise<boolean> {
+  const owner = await content(path);
+  return owner !== undefined && (await isStale(path, owner));
 }
 
 async function isStale(path: string, owner: string): Promise<boolean> {
