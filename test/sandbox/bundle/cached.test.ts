@@ -175,15 +175,19 @@ describe("a kept bundle", () => {
     for (const [name, text] of Object.entries(files)) folder.file(name, text);
     const entry = folder.file("ext/index.ts", `${index} export default [p0, p1, p2]`);
     const cache = settledCache(folder);
-    const making = await longestTurn(async () => {
-      const bundle = await freshBundle(entry, cache);
-      assert.ok(bundle.source.length > 5_000_000, String(bundle.source.length));
-      await cache.written();
-    });
-    const loading = await longestTurn(async () => assert.ok(await keptBundle(entry, cache)));
-    // 4 to 10 ms each, the loading of code included.
-    assert.ok(making < 20, `making: ${making} ms`);
-    assert.ok(loading < 20, `loading: ${loading} ms`);
+    // 4 to 10 ms each, the loading of code included; a collection of garbage may fall into one of three tries.
+    const tries: string[] = [];
+    for (let round = 0; round < 3; round++) {
+      const making = await longestTurn(async () => {
+        const bundle = await freshBundle(entry, cache);
+        assert.ok(bundle.source.length > 5_000_000, String(bundle.source.length));
+        await cache.written();
+      });
+      const loading = await longestTurn(async () => assert.ok(await keptBundle(entry, cache)));
+      if (making < 20 && loading < 20) return;
+      tries.push(`making ${making} ms, loading ${loading} ms`);
+    }
+    assert.fail(tries.join("; "));
   });
 });
 
