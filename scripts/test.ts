@@ -153,7 +153,12 @@ try {
       "pipe",
     );
   }
-  const processes = leftProcesses();
+  // What ends because its parent has just ended is given the time to do so.
+  let processes = leftProcesses();
+  for (let tries = 0; processes.length > 0 && tries < 20; tries++) {
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    processes = leftProcesses();
+  }
   count(`no process is left${processes.map((line) => `\n      ${line}`).join("")}`, processes.length === 0);
   // Bun and Deno keep caches there; what a test of ours makes begins with xdev.
   const files = readdirSync(scratch).filter((name) => name.startsWith("xdev"));

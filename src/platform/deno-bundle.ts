@@ -1,11 +1,12 @@
 /**
  * esbuild as a linker, for Deno. The same must hold as in `bun-bundle.ts`: nothing of the bundled code runs, esbuild
  * reads none of the extension's files by itself (all of them live in a plugin namespace), no tsconfig, package.json or
- * environment has a say, and nothing is left behind: esbuild's service process ends with the last bundle.
+ * environment has a say, and nothing is left behind.
  */
 import type { Message, PluginBuild } from "esbuild";
 import { XdevError } from "../base/errors.ts";
 import { withTimeout } from "../base/time.ts";
+import { withEsbuild } from "./esbuild.ts";
 import type { BundleHooks, BundleOutput, LoadedFile } from "./index.ts";
 
 const NAMESPACE = "xdev";
@@ -23,12 +24,15 @@ const TIMEOUT_MS = 15_000;
 /** What the sandbox's checker or the guest's engine does not know yet is written in older terms. */
 const LOWERED = { decorators: false, using: false };
 
-/** How many bundles use the service process. */
-let users = 0;
+export function bundle(entry: string, hooks: BundleHooks): Promise<BundleOutput> {
+  return withEsbuild((esbuild) => link(esbuild, entry, hooks));
+}
 
-export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleOutput> {
-  const esbuild = await import("esbuild");
-  users++;
+async function link(
+  esbuild: typeof import("esbuild"),
+  entry: string,
+  hooks: BundleHooks,
+): Promise<BundleOutput> {
   let refusal: unknown;
   const guard = async <T>(work: () => Promise<T>): Promise<T> => {
     try {
@@ -52,7 +56,7 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
       });
     });
     build.onLoad({ filter: /.*/, namespace: NAMESPACE }, (args) =>
-      guard(async () => withNames(args.path, await hooks.load(args.path))),
+      guard(async () => withNames(esbuild, args.path, await hooks.load(args.path))),
     );
     build.onLoad({ filter: /.*/ }, (args) =>
       guard(async () => {
@@ -98,16 +102,16 @@ export async function bundle(entry: string, hooks: BundleHooks): Promise<BundleO
     return { code: code.text, map: map ? plainMap(map.text) : "" };
   } catch (error) {
     throw refusal ?? failure(entry, error);
-  } finally {
-    users--;
-    if (users === 0) await esbuild.stop();
   }
 }
 
 /** esbuild knows replacements for a whole bundle only; ours differ by file. */
-async function withNames(path: string, { contents, loader, names }: LoadedFile) {
+async function withNames(
+  { transform }: typeof import("esbuild"),
+  path: string,
+  { contents, loader, names }: LoadedFile,
+) {
   if (!names || !/__(?:dir|file)name/.test(contents)) return { contents, loader };
-  const { transform } = await import("esbuild");
   const { code } = await transform(contents, {
     loader,
     define: names,

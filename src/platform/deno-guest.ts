@@ -5,6 +5,7 @@
 import type { BuildOptions, PluginBuild } from "esbuild";
 import type { HostProgram } from "../../sandbox/host/client.ts";
 import { startProgram } from "./deno-program.ts";
+import { withEsbuild } from "./esbuild.ts";
 import { type Decide, type Link, root } from "./guest-build.ts";
 
 const texts = new Map<string, Promise<string>>();
@@ -27,20 +28,21 @@ function built(entry: string): Promise<string> {
 }
 
 async function build(options: BuildOptions): Promise<string> {
-  const esbuild = await import("esbuild");
-  const result = await esbuild.build({
-    absWorkingDir: root,
-    bundle: true,
-    write: false,
-    minify: true,
-    target: "esnext",
-    legalComments: "none",
-    charset: "utf8",
-    logLevel: "silent",
-    external: ["node:*"],
-    tsconfigRaw: "{}",
-    ...options,
-  });
+  const result = await withEsbuild((esbuild) =>
+    esbuild.build({
+      absWorkingDir: root,
+      bundle: true,
+      write: false,
+      minify: true,
+      target: "esnext",
+      legalComments: "none",
+      charset: "utf8",
+      logLevel: "silent",
+      external: ["node:*"],
+      tsconfigRaw: "{}",
+      ...options,
+    }),
+  );
   const text = result.outputFiles?.[0]?.text;
   if (text === undefined) throw new Error("a build gave nothing");
   return text;

@@ -5,6 +5,7 @@ import { Bundler } from "../../../sandbox/bundle/bundler.ts";
 import { XdevError } from "../../../src/base/errors.ts";
 import { type GuestWorker, loadPlatform } from "../../../src/platform/index.ts";
 import { Folder } from "../../support/folder.ts";
+import { children } from "../../support/processes.ts";
 import { failureOf, longestTurn } from "./harness.ts";
 
 /** Starts real workers, and counts those that run. */
@@ -51,6 +52,17 @@ describe("the bundler", () => {
     await bundler.bundle(entries[0]!);
     assert.equal(seen.started, 2);
     await until(() => seen.running === 0);
+  });
+
+  test("no linker is left running once its work is done", { timeout: 30_000 }, async () => {
+    using folder = new Folder();
+    const entry = folder.file("index.ts", "export default 1");
+    const platform = await loadPlatform();
+    const { start } = workers();
+    await Promise.all([platform.guestSource("path"), new Bundler(start, { idleMs: 1 }).bundle(entry)]);
+    await platform.guestSource("events");
+    const linkers = () => children().filter(({ command }) => command.includes("esbuild"));
+    while (linkers().length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
   });
 
   test("passes on what is wrong with an extension, with code, place and hint", async () => {
