@@ -10,7 +10,7 @@ if (process.argv[2] === HOST_ARGUMENT) await (await import("./platform/bun-host.
 setTimeout(endStartUp, 2000).unref();
 leaveStartFolder();
 const { parseArguments } = await import("./cli/args.ts");
-process.exitCode = await main(parseArguments(process.argv.slice(2)));
+process.exitCode = await main(await parseArguments(process.argv.slice(2)));
 
 async function main(invocation: Invocation): Promise<number> {
   if (invocation.command === "none") return invocation.status;

@@ -1,10 +1,11 @@
 /** Folders: listing, making and removing, whole trees included. A tree is walked one held folder at a time, and no link in it is followed. */
-import { randomBytes } from "node:crypto";
+
 import type { Dirent } from "node:fs";
 import { lstat, mkdir, rmdir, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as v from "valibot";
 import { systemCode } from "../../src/base/errors.ts";
+import { randomBytes } from "../../src/base/random.ts";
 import { type CallContext, CallError, type Operations, operation } from "./broker.ts";
 import { type Asked, fsError } from "./fs-errors.ts";
 import { holdFolder, Moved } from "./fs-hold.ts";

@@ -6,11 +6,12 @@
  * would lead elsewhere once the link, or a folder around it, is moved. A hard link needs to read and write both, and is made of
  * plain files alone, and not between the extension's storage and other places. What is renamed needs to be read, too: its content becomes readable where it arrives.
  */
-import { randomBytes } from "node:crypto";
+
 import { link, lstat, readlink, rename, rmdir, symlink, unlink } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import * as v from "valibot";
 import { isInside } from "../../src/base/files.ts";
+import { randomHex } from "../../src/base/random.ts";
 import { type CallContext, type Operations, operation } from "./broker.ts";
 import { type Asked, fsError } from "./fs-errors.ts";
 import { type Held, holdFolder, Moved, sameFile } from "./fs-hold.ts";
@@ -145,7 +146,7 @@ async function move(context: CallContext, asked: Asked, path: string, dest: stri
   if (crossing && (await mayHaveNames(target.act))) {
     // Another thing was put there between the check and the act; by now there may be one in its old place, too.
     await rename(target.act, source.act).catch(() =>
-      rename(target.act, source.folder.at(`moved-${randomBytes(6).toString("hex")}`)),
+      rename(target.act, source.folder.at(`moved-${randomHex(6)}`)),
     );
     throw fsError("EXDEV", asked);
   }

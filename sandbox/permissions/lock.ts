@@ -1,7 +1,8 @@
 /** A lock that processes share: a file that holds its owner's process id, made by who has the lock. */
-import { randomBytes } from "node:crypto";
+
 import { link, open, readFile, stat, unlink } from "node:fs/promises";
 import { systemCode, XdevError } from "../../src/base/errors.ts";
+import { randomHex } from "../../src/base/random.ts";
 import { sleep } from "../../src/base/time.ts";
 
 /** How long somebody else's work under the lock is waited for, in ms. It takes a few. */
@@ -11,7 +12,7 @@ const STALE_MS = 30_000;
 
 /** Does `work` while nobody else has the lock at `path`. Throws `XdevError` `busy` when it is not to be had. */
 export async function withLock<T>(path: string, work: () => Promise<T>): Promise<T> {
-  const token = `${process.pid} ${randomBytes(8).toString("hex")}`;
+  const token = `${process.pid} ${randomHex(8)}`;
   const end = performance.now() + WAIT_MS;
   while (!(await take(path, token))) {
     if (performance.now() > end) {

@@ -1,9 +1,10 @@
 /** A Python process that lives as long as the session: what a `$` command defines, the next one has. */
-import { randomBytes } from "node:crypto";
+
 import { access, constants } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { errorText, XdevError } from "../base/errors.ts";
 import { killGroup, programStarter, signalGroup } from "../base/process.ts";
+import { randomHex } from "../base/random.ts";
 import { ellipsis, oneLine } from "../base/text.ts";
 import { sleep } from "../base/time.ts";
 import type { Program } from "../platform/program.ts";
@@ -89,7 +90,7 @@ class PythonProcess {
 
   private constructor(program: Program) {
     this.#program = program;
-    this.#secret = randomBytes(16).toString("hex");
+    this.#secret = randomHex(16);
     this.#begin = Buffer.from(`\x1e${this.#secret}`);
     const onExit = () => {
       this.isGone = true;

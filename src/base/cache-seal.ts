@@ -4,11 +4,13 @@
  * a program or an extension that was allowed to write below `cache`, or a folder that was copied from elsewhere,
  * can't make the agent run a bundle that was never checked. Who can read the key can also write the settings.
  */
-import { createHmac, randomBytes } from "node:crypto";
+
 import { constants } from "node:fs";
 import { link, mkdir, open, rename, unlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { hmacSha256Hash } from "../platform/hash.ts";
 import { systemCode } from "./errors.ts";
+import { randomBytes, randomHex } from "./random.ts";
 import { pause, SLICE } from "./slices.ts";
 
 const NAME = "cache.key";
@@ -23,7 +25,7 @@ export async function cacheKey(dataDir: string, make: boolean): Promise<CacheKey
   if (found !== undefined || !make) return found;
   await mkdir(dataDir, { recursive: true });
   // Linked when it is whole: of several that make one at once, the first wins, and none reads half a key.
-  const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+  const temporary = `${path}.${randomHex(6)}.tmp`;
   try {
     await writeFile(temporary, randomBytes(LENGTH), { mode: 0o600, flag: "wx" });
     await link(temporary, path).catch(async (error: unknown) => {
@@ -57,7 +59,7 @@ async function readKey(path: string): Promise<CacheKey | undefined> {
 
 /** The seal of an entry, in pieces, under its name; in hexadecimal. */
 export async function seal(key: CacheKey, name: string, entry: readonly Uint8Array[]): Promise<string> {
-  const mac = createHmac("sha256", key).update(`${name}\n`);
+  const mac = hmacSha256Hash(key).update(`${name}\n`);
   for (const piece of entry) {
     for (let at = 0; at < piece.length; at += SLICE) {
       mac.update(piece.subarray(at, at + SLICE));

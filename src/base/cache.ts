@@ -6,9 +6,10 @@
  *
  * Entries may be large, and the agent's thread must not stand still: nothing here works on more than a slice at once.
  */
-import { createHash } from "node:crypto";
+
 import { mkdir, readdir, readFile, stat, unlink } from "node:fs/promises";
 import { join } from "node:path";
+import { sha256Hash } from "../platform/hash.ts";
 import { type CacheKey, cacheKey, seal } from "./cache-seal.ts";
 import { writeFileAtomic } from "./files.ts";
 import { log } from "./log.ts";
@@ -119,5 +120,5 @@ async function prune(folder: string, maxBytes: number, maxEntries: number): Prom
 
 /** The SHA-256 digest of bytes or of a text in UTF-8, in hexadecimal. */
 export function sha256(data: Uint8Array | string): string {
-  return createHash("sha256").update(data).digest("hex");
+  return sha256Hash().update(data).digest("hex");
 }

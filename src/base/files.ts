@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { constants, rmSync } from "node:fs";
 import {
   type FileHandle,
@@ -14,6 +13,7 @@ import {
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { systemCode } from "./errors.ts";
+import { randomHex } from "./random.ts";
 
 /** Resolves `path` against `base` (absolute), with a leading `~` as the home directory. Touches no disk. */
 export function resolvePath(path: string, base: string): string {
@@ -98,7 +98,7 @@ export async function writeFileAtomic(
     if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   });
-  const temporary = join(folder, `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
+  const temporary = join(folder, `.${basename(target)}.${randomHex(6)}.tmp`);
   let handle: FileHandle | undefined;
   unfinished(temporary, true);
   try {

@@ -3,8 +3,7 @@
  * text is written to the descriptor itself until something needs a stream: output that goes on for long, or a reader
  * that does not keep up.
  */
-import { writeSync } from "node:fs";
-import { isatty } from "node:tty";
+import { fstatSync, writeSync } from "node:fs";
 import { systemCode } from "./errors.ts";
 
 export type OutputName = "stdout" | "stderr";
@@ -24,8 +23,15 @@ export function onOutputLost(listener: (code: string | undefined) => void): void
   outputLost = listener;
 }
 
-export function isTerminal(name: OutputName): boolean {
-  return isatty(descriptors[name]);
+export function isTerminal(name: OutputName | "stdin"): boolean {
+  const descriptor = name === "stdin" ? 0 : descriptors[name];
+  try {
+    // What knows terminals costs a start 2 ms: it is not loaded for a pipe or a file.
+    if (!fstatSync(descriptor).isCharacterDevice()) return false;
+  } catch {
+    return false;
+  }
+  return process.getBuiltinModule("node:tty").isatty(descriptor);
 }
 
 /** What waits for the end of a question. */

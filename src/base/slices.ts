@@ -1,5 +1,5 @@
 /** Work on large data in slices, so that the event loop gets its turn in between. */
-import { createHash } from "node:crypto";
+import { sha256Hash } from "../platform/hash.ts";
 
 /** Bytes or characters for one turn: hashing that many takes about two milliseconds. */
 export const SLICE = 1024 * 1024;
@@ -11,7 +11,7 @@ export function pause(): Promise<void> {
 
 /** The SHA-256 digest of bytes in hexadecimal. */
 export async function sha256Slowly(bytes: Uint8Array): Promise<string> {
-  const hash = createHash("sha256");
+  const hash = sha256Hash();
   for (let at = 0; at < bytes.length; at += SLICE) {
     if (at > 0) await pause();
     hash.update(bytes.subarray(at, at + SLICE));

@@ -1,26 +1,15 @@
 /**
- * The command line: every command, option and help text, parsed by commander, which nothing else imports. Gives
- * plain data; runs nothing.
+ * The command line, parsed by commander, which nothing but this and command-args.ts imports. Gives plain data; runs
+ * nothing.
  */
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import type { AllowFlags } from "../../sandbox/permissions/flags.ts";
 import { VERSION } from "../base/version.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { HOOK_EVENTS, type HookEvent, isHookEvent } from "../hooks/events.ts";
-import {
-  addAllowFlags,
-  addPermissionCommands,
-  allowFlags,
-  type PermissionInvocation,
-  withFlagValues,
-} from "./permission-args.ts";
-import {
-  addSessionFlags,
-  addSessionsCommand,
-  type SessionChoice,
-  type SessionsInvocation,
-  sessionChoice,
-} from "./session-args.ts";
+import type { PermissionInvocation, SessionsInvocation } from "./command-args.ts";
+import { addAllowFlags, allowFlags, withFlagValues } from "./permission-args.ts";
+import { addSessionFlags, type SessionChoice, sessionChoice } from "./session-args.ts";
 
 export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
 
@@ -74,12 +63,28 @@ export type Invocation =
   /** Nothing to run: help, the version, or a wrong use. `status` is 0 or 2; what is to say has been said. */
   | { command: "none"; status: number };
 
+/** The commands of command-args.ts, and the one that commander adds. */
+export const COMMANDS: ReadonlySet<string> = new Set([
+  "ext",
+  "sessions",
+  "models",
+  "trust",
+  "distrust",
+  "docs",
+  "help",
+]);
+
 /** Parses the arguments behind the program's name. Help and errors are written here; never throws for wrong use. */
-export function parseArguments(argv: readonly string[]): Invocation {
+export async function parseArguments(argv: readonly string[]): Promise<Invocation> {
   let result: Invocation = { command: "none", status: 2 };
-  const program = define((invocation) => {
+  const found = (invocation: Invocation): void => {
     result = invocation;
-  });
+  };
+  const program = define(found);
+  // Most starts name no command and ask for no help: to define them all costs a start 2 ms.
+  if (argv.some((word) => COMMANDS.has(word) || /^-(?:-help|[^-]*h)/.test(word))) {
+    (await import("./command-args.ts")).addCommands(program, found);
+  }
   try {
     program.parse(withFlagValues(argv), { from: "user" });
   } catch (error) {
@@ -148,125 +153,8 @@ function define(found: (invocation: Invocation) => void): Command {
     if (command !== program) passOptions(program, command);
   });
 
-  const ext = program
-    .command("ext")
-    .description("list, inspect, trace and replay extensions, and grant them permissions")
-    .helpCommand("help [command]", "print the help of a command")
-    .exitOverride();
-  ext.action(() => ext.help({ error: true }));
-  common(ext.command("list").description("the extensions that a session would load, and how that goes"))
-    .option("-e, --extension <path>", "load an extension as well; again and again", collect, [])
-    .option("--no-extensions", "load no extension of the data dir")
-    .option("--json", "print JSON")
-    .action((options: Record<string, unknown>) =>
-      found({
-        command: "ext-list",
-        json: options.json === true,
-        options: {
-          ...commonOptions(options),
-          extensions: options.extension as string[],
-          discover: options.extensions !== false,
-        },
-      }),
-    );
-  common(
-    ext.command("inspect").description("load one extension as a session would, and print what it registers"),
-  )
-    .argument("<path>", "an executable, a TypeScript or JavaScript module, or a folder with an index module")
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExample:\n  xdev ext inspect ./my-extension.ts --json")
-    .action((path: string, options: Record<string, unknown>) =>
-      found({ command: "ext-inspect", path, json: options.json === true, options: commonOptions(options) }),
-    );
-  common(
-    ext
-      .command("trace")
-      .description("print what passes between xdev and an extension, one JSON object a line"),
-  )
-    .argument("<extension>", "its name in the data dir, or its path")
-    .argument("[prompt...]", "make a run with it, and no other; without one it is only loaded and greeted")
-    .option("--model <provider/id>", "the model of the run; replay:FILE plays a script instead")
-    .addHelpText("after", TRACE_EXAMPLES)
-    .action((extension: string, words: string[], given: Record<string, unknown>) => {
-      // What is tried out is no conversation to keep.
-      const none = { mode: "text", extension: [], extensions: false, hook: [], session: false };
-      const options = runOptions({ ...given, ...none });
-      found({ command: "ext-trace", extension, ...splitWords(words), options });
-    });
-  common(
-    ext
-      .command("replay")
-      .description("send a recorded trace to an extension, and show where its answers differ"),
-  )
-    .argument("<file>", "what `xdev ext trace` printed")
-    .requiredOption("--against <path>", "the extension, by its path or its name in the data dir")
-    .option("--json", "print JSON")
-    .addHelpText(
-      "after",
-      "\nExample:\n  xdev ext replay trace.ndjson --against ./deny-rm.py\n\nExit status: 0 no difference, 1 differences, 2 the file is no trace.",
-    )
-    .action((file: string, options: Record<string, unknown>) => {
-      const { against, json } = options as { against: string; json?: boolean };
-      found({ command: "ext-replay", file, against, json: json === true, options: commonOptions(options) });
-    });
-  addPermissionCommands(ext, common, commonOptions, found);
-  addSessionsCommand(program, common, commonOptions, found);
-  common(program.command("models").description("which models are usable, and why the others are not"))
-    .option("--json", "print JSON")
-    .addHelpText("after", "\nExample:\n  xdev models --json")
-    .action((options: Record<string, unknown>) =>
-      found({ command: "models", json: options.json === true, options: commonOptions(options) }),
-    );
-  common(program.command("trust"))
-    .description("look at the hooks, extensions and settings that a repository brings, and let them run")
-    .argument("[dir]", "the repository, or a folder in it; default: the current folder")
-    .option("-y, --yes", "trust without asking")
-    .option("--list", "print what is trusted instead")
-    .option("--json", "with --list: print JSON")
-    .addHelpText("after", TRUST_HELP)
-    .action((folder: string | undefined, options: Record<string, unknown>, command: Command) => {
-      const { list, json, yes } = options;
-      if (list && (folder !== undefined || yes)) command.error("error: --list takes no folder and no --yes");
-      if (json && !list) command.error("error: --json goes with --list");
-      if (list) found({ command: "trust-list", json: json === true, options: commonOptions(options) });
-      else found({ command: "trust", folder, yes: yes === true, options: commonOptions(options) });
-    });
-  common(program.command("distrust"))
-    .description("withhold again what a repository brings")
-    .argument("[dir]", "the repository, or a folder in it; default: the current folder")
-    .action((folder: string | undefined, options: Record<string, unknown>) =>
-      found({ command: "distrust", folder, options: commonOptions(options) }),
-    );
-  const docs = program
-    .command("docs")
-    .description("the manual: lists its pages, or prints one")
-    .argument("[page]", "its name")
-    .helpCommand(false)
-    .addHelpText("after", "\nExamples:\n  xdev docs protocol\n  xdev docs schema config > config.schema.json")
-    .exitOverride()
-    .action((page: string | undefined) => found({ command: "docs", page }));
-  docs
-    .command("schema")
-    .description("print the JSON Schema of a file that you write; lists them without a name")
-    .argument("[name]")
-    .exitOverride()
-    .action((name: string | undefined) => found({ command: "docs-schema", name }));
-  docs
-    .command("example")
-    .description("print a file that the pages show; lists them without a name")
-    .argument("[name]")
-    .exitOverride()
-    .action((name: string | undefined) => found({ command: "docs-example", name }));
   return program;
 }
-
-const TRUST_HELP = `
-Trust is in the files as they were shown: when one of them changes, it is asked for again. What they run or
-read elsewhere in the repository is not looked at.
-
-Examples:
-  xdev trust                  show what .xdev brings, and ask
-  xdev trust --list --json    what is trusted`;
 
 const EXAMPLES = `
 Examples:
@@ -277,11 +165,6 @@ Examples:
   xdev -p "say hello" --model replay:demo.yml   with a script in the place of a model
 
 Exit status: 0 done, 1 the run failed, 2 wrong use or no model, 130 interrupted.`;
-
-const TRACE_EXAMPLES = `
-Examples:
-  xdev ext trace ./deny-rm.py                                what it is asked and answers when a session starts
-  xdev ext trace deny-rm --model replay:demo.yml -- go       the same for a run; the answer goes to standard error`;
 
 /** Gives what stands before a command's name to the command, and refuses what it does not have. */
 function passOptions(program: Command, command: Command): void {
@@ -296,7 +179,7 @@ function passOptions(program: Command, command: Command): void {
   }
 }
 
-function common(command: Command): Command {
+export function common(command: Command): Command {
   return command
     .exitOverride()
     .option("--data-dir <dir>", "settings and extensions (XDEV_DATA_DIR; default ~/.xdev/agent)")
@@ -304,12 +187,12 @@ function common(command: Command): Command {
     .option("--verbose", "say on standard error what happens");
 }
 
-function commonOptions(options: Record<string, unknown>): CommonOptions {
+export function commonOptions(options: Record<string, unknown>): CommonOptions {
   const { dataDir, cwd, verbose } = options as CommonOptions;
   return { dataDir, cwd, verbose };
 }
 
-function runOptions(options: Record<string, unknown>): RunOptions {
+export function runOptions(options: Record<string, unknown>): RunOptions {
   const given = options as unknown as RunOptions & { extension: string[]; tools?: string[] | boolean };
   return {
     ...commonOptions(options),
@@ -330,7 +213,7 @@ function runOptions(options: Record<string, unknown>): RunOptions {
   };
 }
 
-function splitWords(words: readonly string[]): { prompt: string; files: string[] } {
+export function splitWords(words: readonly string[]): { prompt: string; files: string[] } {
   const isFile = (word: string) => word.length > 1 && word.startsWith("@");
   return {
     prompt: words.filter((word) => !isFile(word)).join(" "),
@@ -360,6 +243,6 @@ function hook(text: string, previous: RunOptions["hooks"]): RunOptions["hooks"] 
   return [...previous, { event, command }];
 }
 
-function collect(value: string, previous: string[]): string[] {
+export function collect(value: string, previous: string[]): string[] {
   return [...previous, value];
 }

@@ -2,7 +2,6 @@
  * Questions to the user at the terminal. The terminal is left in the mode in which it was found: it gives whole lines, and Ctrl+C is
  * a signal as always. What was typed before a question was shown is no answer to it, and nothing else is shown while it stands.
  */
-import { isatty } from "node:tty";
 import type { Dialog } from "../../sandbox/permissions/prompt.ts";
 import { holdOutput, isTerminal, print } from "../base/output.ts";
 
@@ -11,7 +10,7 @@ const TOO_SOON_MS = 100;
 
 /** A dialog on the terminal; undefined unless both standard input and standard error are one. `interrupt` ends every question. */
 export function terminalDialog(interrupt: AbortSignal): Dialog | undefined {
-  if (!isatty(0) || !isTerminal("stderr")) return undefined;
+  if (!isTerminal("stdin") || !isTerminal("stderr")) return undefined;
   return {
     write: (text) => print("stderr", text),
     async readLine(signal) {

@@ -7,8 +7,8 @@ import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { escapeControls, oneLine, visible } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
+import type { PermissionInvocation } from "./command-args.ts";
 import { moduleNamed } from "./ext-permissions.ts";
-import type { PermissionInvocation } from "./permission-args.ts";
 import { EXIT } from "./process-guard.ts";
 
 type AuditInvocation = Extract<PermissionInvocation, { command: "ext-audit" }>;

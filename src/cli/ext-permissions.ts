@@ -49,8 +49,8 @@ import { escapeControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import { terminalDialog } from "./ask.ts";
+import type { PermissionInvocation } from "./command-args.ts";
 import { findExtension } from "./one-extension.ts";
-import type { PermissionInvocation } from "./permission-args.ts";
 import { EXIT } from "./process-guard.ts";
 
 type Invocation = Exclude<PermissionInvocation, { command: "ext-audit" }>;

@@ -1,6 +1,5 @@
-/** The options of a run that say which session it goes on with, and the commands of `xdev sessions`. */
+/** The options of a run that say which session it goes on with. */
 import { type Command, Option } from "commander";
-import type { CommonOptions } from "./args.ts";
 
 /** Which session a run goes on with (run-session.ts). `sessionDir` and `path` are as the user wrote them. */
 export type SessionChoice =
@@ -13,16 +12,8 @@ export type SessionChoice =
       | { kind: "file" | "fork"; path: string }
     ) & { sessionDir?: string });
 
-type InDir = { sessionDir?: string; options: CommonOptions };
-
-export type SessionsInvocation =
-  | ({ command: "sessions-list"; json: boolean; all: boolean } & InDir)
-  /** `session` is the beginning of an id, or a path. */
-  | ({ command: "sessions-show"; session: string; json: boolean } & InDir)
-  | ({ command: "sessions-export"; session: string; html: string; json: boolean } & InDir)
-  | ({ command: "sessions-delete"; session: string; json: boolean } & InDir);
-
-const DIR = [
+/** Also an option of `xdev sessions`. */
+export const SESSION_DIR = [
   "--session-dir <dir>",
   "the folder of the session files, instead of one in the data dir",
 ] as const;
@@ -52,7 +43,7 @@ export function addSessionFlags(program: Command): void {
       "begin a new session with all that this one holds; a file, or the beginning of an id",
     )
     .option("--no-session", "keep nothing")
-    .option(...DIR);
+    .option(...SESSION_DIR);
 }
 
 /** Of the options of a run, and of a command that is like one. */
@@ -73,73 +64,4 @@ export function sessionChoice(options: Record<string, unknown>): SessionChoice {
   if (given.session !== undefined) return { kind: "file", path: given.session, ...inDir };
   if (given.fork !== undefined) return { kind: "fork", path: given.fork, ...inDir };
   return { kind: "new", ...inDir };
-}
-
-const EXAMPLES = `
-Examples:
-  xdev sessions                                        those of this folder
-  xdev sessions list --all --json                      all, for a program
-  xdev sessions show 01a2                              what was said
-  xdev sessions export 01a2 --html conversation.html   a page to read or pass on
-  xdev sessions delete 01a2`;
-
-export function addSessionsCommand(
-  program: Command,
-  common: (command: Command) => Command,
-  commonOptions: (options: Record<string, unknown>) => CommonOptions,
-  found: (invocation: SessionsInvocation) => void,
-): void {
-  const sessions = program
-    .command("sessions")
-    .description("list, show, export and delete sessions")
-    .helpCommand("help [command]", "print the help of a command")
-    .addHelpText("after", EXAMPLES)
-    .exitOverride();
-  const inDir = (options: Record<string, unknown>): InDir => ({
-    ...(options.sessionDir === undefined ? {} : { sessionDir: options.sessionDir as string }),
-    options: commonOptions(options),
-  });
-  const define = (command: Command) =>
-    common(command)
-      .option(...DIR)
-      .option("--json", "print JSON");
-
-  define(
-    sessions
-      .command("list", { isDefault: true })
-      .description("the sessions of this folder, the last used first"),
-  )
-    .option("--all", "those of all folders")
-    .action((options: Record<string, unknown>) =>
-      found({
-        command: "sessions-list",
-        json: options.json === true,
-        all: options.all === true,
-        ...inDir(options),
-      }),
-    );
-  const named = (name: string, description: string) =>
-    define(sessions.command(name).description(description)).argument(
-      "<session>",
-      "the beginning of its id, or its file",
-    );
-  named("show", "print what was said on the branch that goes on").action(
-    (session: string, options: Record<string, unknown>) =>
-      found({ command: "sessions-show", session, json: options.json === true, ...inDir(options) }),
-  );
-  named("export", "write it as a file for others to read")
-    .requiredOption("--html <file>", "a page without scripts, with everything in it")
-    .action((session: string, options: Record<string, unknown>) =>
-      found({
-        command: "sessions-export",
-        session,
-        html: options.html as string,
-        json: options.json === true,
-        ...inDir(options),
-      }),
-    );
-  named("delete", "remove its file, and what was kept for it alone").action(
-    (session: string, options: Record<string, unknown>) =>
-      found({ command: "sessions-delete", session, json: options.json === true, ...inDir(options) }),
-  );
 }

@@ -14,8 +14,8 @@ import {
   SessionStore,
   type SessionSummary,
 } from "../session/index.ts";
+import type { SessionsInvocation } from "./command-args.ts";
 import { EXIT } from "./process-guard.ts";
-import type { SessionsInvocation } from "./session-args.ts";
 
 /** Gives the exit status. Throws `XdevError`: `no-session`, `ambiguous-session`, `session-in-use`, `not-a-session`. */
 export async function sessions(invocation: SessionsInvocation, interrupt: AbortSignal): Promise<number> {

@@ -4,12 +4,13 @@
  * those to use. Each file is read once; its digest and, where it is used from memory, its text are of the
  * same bytes. Nothing here is run or believed; the folder may be a stranger's.
  */
-import { createHash } from "node:crypto";
+
 import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { errorText } from "../base/errors.ts";
 import { isInside } from "../base/files.ts";
+import { sha256Hash } from "../platform/hash.ts";
 
 export type AuthorityKind =
   | "hook"
@@ -111,7 +112,7 @@ class Reader {
       if (targetKind !== "hook" && targetKind !== "extension") {
         this.problems.push(`${path} is a link to a folder that is neither in hooks nor in extensions`);
       } else {
-        const digest = createHash("sha256").update(`link to ${real}`).digest("hex");
+        const digest = sha256Hash().update(`link to ${real}`).digest("hex");
         this.files.push({ path, kind: kind ?? targetKind, digest, executable: false });
       }
     }
@@ -141,7 +142,7 @@ class Reader {
   }
 
   async #read(file: FileHandle, keeps: boolean): Promise<{ digest: string; text?: string }> {
-    const hash = createHash("sha256");
+    const hash = sha256Hash();
     const kept: Buffer[] = [];
     const buffer = Buffer.alloc(64 * 1024);
     for (;;) {

@@ -1,5 +1,5 @@
-import { createHash } from "node:crypto";
 import { basename, extname } from "node:path";
+import { sha256Hash } from "../platform/hash.ts";
 
 /** The providers' limit on a tool name, in characters. */
 const MAX_TOOL_NAME = 64;
@@ -50,10 +50,8 @@ export function workerToolName(tool: string): string {
 
 function limited(name: string, whole: string): string {
   if (name.length <= MAX_TOOL_NAME) return name;
-  const digits = String(createHash("sha256").update(whole).digest().readUInt32BE(0) % 1_000_000).padStart(
-    6,
-    "0",
-  );
+  const start = Number.parseInt(sha256Hash().update(whole).digest("hex").slice(0, 8), 16);
+  const digits = String(start % 1_000_000).padStart(6, "0");
   return `${name.slice(0, MAX_TOOL_NAME - 7)}_${digits}`;
 }
 

@@ -2,7 +2,6 @@
  * What went wrong with a request, in words for the user. Everything here that comes from a server is redacted, stripped of
  * control characters and cut: a server is not trusted to write on a terminal, and many echo the key they refuse.
  */
-import { STATUS_CODES } from "node:http";
 import { errorText, systemCode } from "../base/errors.ts";
 import { redact } from "../base/log.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
@@ -74,7 +73,7 @@ export interface Answer {
 
 export function statusFailure(party: Party, answer: Answer): RequestFailure {
   const { status } = answer;
-  const reason = clean(answer.statusText || STATUS_CODES[status] || "");
+  const reason = clean(answer.statusText || process.getBuiltinModule("node:http").STATUS_CODES[status] || "");
   const text = bodyText(answer.body);
   const tries =
     answer.retries > 0 ? ` after ${answer.retries} ${answer.retries === 1 ? "retry" : "retries"}` : "";

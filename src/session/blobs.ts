@@ -2,7 +2,7 @@
  * Large outputs beside the sessions: `<dataDir>/blobs/<sha256>`, each once however many sessions have it. `<sha256>.refs` names the
  * files of those sessions, a line each; what no session file that is still there refers to is removed when one is deleted.
  */
-import { createHash, randomBytes } from "node:crypto";
+
 import {
   appendFileSync,
   existsSync,
@@ -16,7 +16,9 @@ import {
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { systemCode } from "../base/errors.ts";
+import { randomHex } from "../base/random.ts";
 import { pause } from "../base/slices.ts";
+import { sha256Hash } from "../platform/hash.ts";
 import { blobsFolder, sessionsFolder } from "./paths.ts";
 import { LINE_LIMIT } from "./schema.ts";
 
@@ -33,13 +35,13 @@ export class BlobStore {
 
   /** Keeps bytes for the session in the file `owner`, and gives their digest. Throws what the system says. */
   put(bytes: Uint8Array, owner: string): string {
-    const digest = createHash("sha256").update(bytes).digest("hex");
+    const digest = sha256Hash().update(bytes).digest("hex");
     const path = join(this.#folder, digest);
     mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
     // The reference first: from now on nobody takes the blob for one that nobody needs.
     this.#addOwner(digest, owner);
     if (existsSync(path) && statSync(path).size === bytes.length) return digest;
-    const temporary = `${path}.${randomBytes(6).toString("hex")}.tmp`;
+    const temporary = `${path}.${randomHex(6)}.tmp`;
     try {
       writeFileSync(temporary, bytes, { mode: 0o600, flag: "wx" });
       renameSync(temporary, path);
@@ -70,7 +72,7 @@ export class BlobStore {
       const path = join(this.#folder, digest);
       if (statSync(path).size > LINE_LIMIT) return undefined;
       const bytes = readFileSync(path);
-      return createHash("sha256").update(bytes).digest("hex") === digest ? bytes : undefined;
+      return sha256Hash().update(bytes).digest("hex") === digest ? bytes : undefined;
     } catch (error) {
       if (systemCode(error) === undefined) throw error;
       return undefined;

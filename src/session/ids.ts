@@ -1,11 +1,11 @@
 /** The ids of entries, in the order of their places: 8 hexadecimal digits take 12 bytes or so, any other text what it takes. */
-import { randomBytes } from "node:crypto";
+import { randomHex } from "../base/random.ts";
 import { Column } from "./columns.ts";
 
 const SHORT = /^[0-9a-f]{8}$/;
 
 /** Odd, and unknown to who makes a file: it spreads ids that count up, or were chosen to meet in the table. */
-const FACTOR = randomBytes(4).readUInt32LE() | 1;
+const FACTOR = Number.parseInt(randomHex(4), 16) | 1;
 
 export class Ids {
   #length = 0;

@@ -3,10 +3,11 @@
  * killed holds nothing: it is gone, or its process id is another process's by now. Synchronous, as appending is: the file and
  * its lock come into being with the first answer.
  */
-import { randomBytes } from "node:crypto";
+
 import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { systemCode, XdevError } from "../base/errors.ts";
+import { randomHex } from "../base/random.ts";
 
 export interface SessionLock {
   release(): void;
@@ -17,7 +18,7 @@ const held = new Map<string, string>();
 /** Throws `XdevError` `session-in-use` if another process, or this one, has the session of that file. */
 export function lockSession(file: string): SessionLock {
   const path = `${file}.lock`;
-  const token = `${process.pid} ${startOf(process.pid)} ${randomBytes(8).toString("hex")} ${hostname()}`;
+  const token = `${process.pid} ${startOf(process.pid)} ${randomHex(8)} ${hostname()}`;
   // A second attempt after a lock was found that nobody holds; whoever is faster then has it.
   if (!take(path, token) && !(breakStale(path) && take(path, token))) throw inUse(path);
   if (held.size === 0) process.on("exit", releaseAll);
@@ -64,7 +65,7 @@ function breakStale(path: string): boolean {
   const seen = content(path);
   if (seen === undefined) return true;
   if (!isStale(seen)) return false;
-  const aside = `${path}.${randomBytes(8).toString("hex")}`;
+  const aside = `${path}.${randomHex(8)}`;
   try {
     renameSync(path, aside);
     // Between the look and the move it may have become another's: that one is put back.

@@ -2,12 +2,12 @@
  * Files of version 1 (a list: entries have no ids, a compaction names the first kept one by its place) and version 2 (a message
  * of an extension has the role `hookMessage`), as version 3.
  */
-import { createHash } from "node:crypto";
+import { sha256Hash } from "../platform/hash.ts";
 import type { RawEntry } from "./schema.ts";
 
 /** The id of the entry at `place` (from 0) in a file that gives it none: the same each time that the file is read. */
 export function idOfPlace(sessionId: string, place: number): string {
-  return createHash("sha256").update(`${sessionId} ${place}`).digest("hex").slice(0, 8);
+  return sha256Hash().update(`${sessionId} ${place}`).digest("hex").slice(0, 8);
 }
 
 /** Changes an entry of an older version into one of version 3. `idAt` gives the id of the entry at a place. */

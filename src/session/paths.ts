@@ -1,6 +1,7 @@
 /** Where sessions are: `<dataDir>/sessions/<slug of the cwd>/<time>_<id>.jsonl`, as the agents of this family lay them out. */
-import { randomBytes } from "node:crypto";
+
 import { basename, join, resolve } from "node:path";
+import { randomBytes } from "../base/random.ts";
 
 export function sessionsFolder(dataDir: string): string {
   return join(dataDir, "sessions");
@@ -51,7 +52,7 @@ export function isSessionId(id: string): boolean {
 
 /** A UUID of version 7: those made later sort behind those made before, so that a prefix of few digits does not name one. */
 export function newSessionId(): string {
-  const bytes = randomBytes(16);
+  const bytes = Buffer.from(randomBytes(16));
   bytes.writeUIntBE(Date.now(), 0, 6);
   bytes[6] = (bytes[6]! & 0x0f) | 0x70;
   bytes[8] = (bytes[8]! & 0x3f) | 0x80;

@@ -2,10 +2,11 @@
  * A session: a tree of entries, kept in a JSONL file to which one line is added for each entry. Memory holds where entries are,
  * not what they say, so that a session of any length can be opened.
  */
-import { randomBytes } from "node:crypto";
+
 import { dirname, join, resolve } from "node:path";
 import { XdevError } from "../base/errors.ts";
 import { canonicalPath } from "../base/files.ts";
+import { randomHex } from "../base/random.ts";
 import { BlobStore } from "./blobs.ts";
 import { type Branch, buildContext, contextEntries } from "./context.ts";
 import { EntryIndex } from "./entry-index.ts";
@@ -193,7 +194,7 @@ export class SessionStore {
     if (this.#access === "read" || this.#isClosed) {
       throw new XdevError("read-only", "the session was not opened to be written to");
     }
-    const id = this.#index.freeId(() => randomBytes(4).toString("hex"));
+    const id = this.#index.freeId(() => randomHex(4));
     const { type, ...members } = entry as RawEntry;
     const raw: RawEntry = {
       type,

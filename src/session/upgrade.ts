@@ -1,7 +1,8 @@
 /** Makes the file of an older version one of version 3 before it is written to. The old file stays beside it. */
-import { randomBytes } from "node:crypto";
+
 import { linkSync, rmSync } from "node:fs";
 import { open, rename } from "node:fs/promises";
+import { randomHex } from "../base/random.ts";
 import { pause } from "../base/slices.ts";
 import type { SessionFile } from "./file.ts";
 import type { SessionStore } from "./store.ts";
@@ -9,7 +10,7 @@ import { SESSION_VERSION } from "./types.ts";
 
 /** `store` has been read from `file`, which is open to be written to, and locked. */
 export async function upgradeFile(store: SessionStore, file: SessionFile): Promise<void> {
-  const temporary = `${file.path}.${randomBytes(6).toString("hex")}.tmp`;
+  const temporary = `${file.path}.${randomHex(6)}.tmp`;
   try {
     const handle = await open(temporary, "wx", 0o600);
     try {

@@ -63,8 +63,8 @@ function memberNames(schema: unknown): Set<string> {
   return found;
 }
 
-function assertUnderstood(words: readonly string[]): void {
-  const { invocation, complaint } = parseQuietly(words);
+async function assertUnderstood(words: readonly string[]): Promise<void> {
+  const { invocation, complaint } = await parseQuietly(words);
   assert.ok(
     invocation.command !== "none" || invocation.status === 0,
     `xdev ${words.join(" ")}: ${complaint}`,
@@ -125,10 +125,11 @@ describe("the pages", () => {
   });
 
   for (const [name, text] of TEXTS) {
-    test(`have command lines that xdev understands: ${name}`, () => {
-      for (const words of commandsOf(text)) assertUnderstood(words);
+    test(`have command lines that xdev understands: ${name}`, async () => {
+      for (const words of commandsOf(text)) await assertUnderstood(words);
       for (const words of mentionsOf(text)) {
-        if (!/missing required|required option/.test(parseQuietly(words).complaint)) assertUnderstood(words);
+        const { complaint } = await parseQuietly(words);
+        if (!/missing required|required option/.test(complaint)) await assertUnderstood(words);
       }
     });
   }

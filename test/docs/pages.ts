@@ -52,7 +52,9 @@ function commandsIn(line: string): string[][] {
 }
 
 /** Parses without a word on the test's own output, and gives what would have been said on standard error. */
-export function parseQuietly(words: readonly string[]): { invocation: Invocation; complaint: string } {
+export async function parseQuietly(
+  words: readonly string[],
+): Promise<{ invocation: Invocation; complaint: string }> {
   const { stdout, stderr } = process;
   const [writeOut, writeError] = [stdout.write, stderr.write];
   let complaint = "";
@@ -62,7 +64,7 @@ export function parseQuietly(words: readonly string[]): { invocation: Invocation
     return true;
   };
   try {
-    const invocation = parseArguments(words);
+    const invocation = await parseArguments(words);
     return { invocation, complaint };
   } finally {
     stdout.write = writeOut;

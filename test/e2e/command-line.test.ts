@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { describe, test } from "node:test";
 import manifest from "../../package.json" with { type: "json" };
+import { COMMANDS } from "../../src/cli/args.ts";
 import { Folder } from "../support/folder.ts";
 import { EXAMPLES, start, xdev } from "../support/xdev.ts";
 
@@ -39,6 +40,13 @@ describe("the command line", () => {
       assert.equal(outcome.status, 0, command.join(" "));
       assert.ok(outcome.stdout.includes(text), command.join(" "));
     }
+  });
+
+  test("each command that the help lists is one that the program looks for", async () => {
+    const { stdout } = await xdev(["-h"]);
+    const list = /\nCommands:\n([\s\S]*?)\n\n/.exec(stdout)?.[1] ?? "";
+    const listed = [...list.matchAll(/^ {2}([a-z]+)/gm)].map(([, name]) => name!);
+    assert.deepEqual(listed.sort(), [...COMMANDS].sort());
   });
 
   const wrong: [string[], RegExp][] = [

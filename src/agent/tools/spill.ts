@@ -1,7 +1,7 @@
-import { randomBytes } from "node:crypto";
 import { closeSync, openSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { errorText } from "../../base/errors.ts";
+import { randomHex } from "../../base/random.ts";
 import { formatBytes } from "./limits.ts";
 
 /** No output fills the disk: what comes after this much is dropped, and the result says so. */
@@ -19,7 +19,7 @@ export class Spill {
   readonly #limit: number;
 
   constructor(folder: string, tool: string, limit: number = MAX_SPILL_BYTES) {
-    this.path = join(folder, `${tool}-${randomBytes(4).toString("hex")}.txt`);
+    this.path = join(folder, `${tool}-${randomHex(4)}.txt`);
     this.#limit = limit;
     // Output may hold secrets of the user: nobody else reads it.
     this.#file = openSync(this.path, "wx", 0o600);

@@ -2,7 +2,6 @@
  * The user of rpc mode: whoever is behind the client. What extensions ask or show goes out as an `extension_ui_request`; a dialog
  * waits for the `extension_ui_response` with its id. One that nobody answers any more gives its default: undefined, or false.
  */
-import { randomUUID } from "node:crypto";
 import type { Dialog } from "../../../sandbox/permissions/prompt.ts";
 import type { Dialogs } from "../../extensions/calls.ts";
 import type { DialogAnswer } from "./commands.ts";
@@ -140,7 +139,7 @@ export class RpcUi implements Dialogs {
   }
 
   #show(extension: string | undefined, shown: Shown): void {
-    if (!this.#isClosed) this.#send(record(randomUUID(), extension, shown));
+    if (!this.#isClosed) this.#send(record(crypto.randomUUID(), extension, shown));
   }
 
   #ask<T>(
@@ -152,7 +151,7 @@ export class RpcUi implements Dialogs {
   ): Promise<T> {
     if (this.#isClosed || signal?.aborted || this.#pending.size >= PENDING_LIMIT)
       return Promise.resolve(none);
-    const id = randomUUID();
+    const id = crypto.randomUUID();
     return new Promise<T>((resolve) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
       const end = (value: T) => {
