@@ -1,6 +1,6 @@
 /** Our own texts for the compartment: see sandbox/guest/packages.ts. */
 import type { Platform } from "../../src/platform/index.ts";
-import { guestSourceName } from "../guest/packages.ts";
+import { guestSourceName } from "../guest/source-names.ts";
 
 /** The texts that a bundle needs, as far as its imports tell: the API, what is imported, and what that requires. */
 export async function guestSourcesFor(

@@ -1,13 +1,27 @@
+import type { SourceName } from "./source-names.ts";
+
+/** What most schemas are made of: a tenth of the package. */
+const EARLY_TYPES: readonly string[] =
+  "Any Array Boolean Enum Integer Literal Never Null Number Object Optional Readonly Ref String Tuple Union Unknown Unsafe".split(
+    " ",
+  );
+
 /**
  * The texts that boot evaluates inside a compartment besides the extension: our API, the modules of Node's that we have
  * (node/), the web's globals (web/) and the packages that extensions import from the host. Each is one script that fills
  * `module.exports`, and `require`s the others by these names. A build puts them into the executable; from source they
  * are made on first use.
  */
-export const GUEST_SOURCES: Readonly<Record<string, SourceEntry>> = {
+export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   api: { entry: "sandbox/guest/api/index.ts" },
-  typebox: { entry: "typebox" },
-  "@sinclair/typebox": { entry: "@sinclair/typebox" },
+  typebox: { entry: "typebox", early: [...EARLY_TYPES, "InvalidLiteralValue"], rest: "internal/typebox" },
+  "internal/typebox": { entry: "typebox" },
+  "@sinclair/typebox": {
+    entry: "@sinclair/typebox",
+    early: EARLY_TYPES,
+    rest: "internal/@sinclair/typebox",
+  },
+  "internal/@sinclair/typebox": { entry: "@sinclair/typebox" },
   buffer: { entry: "sandbox/guest/node/buffer.ts" },
   events: { entry: "sandbox/guest/node/events.ts" },
   fs: { entry: "sandbox/guest/node/fs.ts" },
@@ -74,6 +88,12 @@ export interface SourceEntry {
   entry: string;
   /** What its packages import by these names is another of the sources, or a file of ours. */
   instead?: Readonly<Record<string, string>>;
+  /**
+   * Names of the package that are there at once. The others come from `rest`, another of the sources, which is evaluated when
+   * one of them is asked for: a package that builds types, with all its builders in the export `Type`.
+   */
+  early?: readonly string[];
+  rest?: string;
   /** It puts others in the place of some globals while it loads, and must see them. */
   changesGlobals?: boolean;
 }
@@ -85,12 +105,3 @@ export interface GuestSource {
   /** The names of others that it requires, sorted. */
   requires: string[];
 }
-
-/** The name in `GUEST_SOURCES` that a specifier means, undefined for none. */
-export function guestSourceName(specifier: string): string | undefined {
-  const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
-  return Object.hasOwn(GUEST_SOURCES, name) ? name : undefined;
-}
-
-/** The module by which ours reach the host: no text, the API makes it. */
-export const SYSTEM = "xdev:system";

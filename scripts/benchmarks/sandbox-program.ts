@@ -15,8 +15,9 @@ import { parsePermissionOptions } from "../../sandbox/permissions/flags.ts";
 import { DEFAULT_SETTINGS } from "../../src/config/settings.ts";
 import { sessionAuthority } from "../../src/extensions/authority.ts";
 import { identifyExtensions } from "../../src/extensions/discovery.ts";
+import { Guests } from "../../src/extensions/guests.ts";
 import { ExtensionManager } from "../../src/extensions/manager.ts";
-import { endStartUp } from "../../src/platform/start-up.ts";
+import { beginStartUp, endStartUp } from "../../src/platform/start-up.ts";
 import { CALLS as KINDS } from "./sandbox-calls.ts";
 
 /** How long after a start its memory is looked at, in ms. */
@@ -33,6 +34,8 @@ process.exit(0);
 
 async function load(): Promise<{ ms: number; mb: number }> {
   const before = resident();
+  // As the program does (src/main.ts).
+  if (side !== "bare") beginStartUp();
   const start = performance.now();
   if (side === "bare") {
     await Promise.all(Array.from({ length: Number(count) }, () => answerOf(bareWorker(), "load")));
@@ -82,12 +85,16 @@ async function session(files: readonly string[], dataDir: string | undefined): P
     throw new Error(text);
   };
   const cwd = process.cwd();
+  // As a run does it (src/cli/run-extensions.ts).
+  const guests = new Guests();
+  guests.prepare();
   const settings = DEFAULT_SETTINGS.extensionHost;
   const sources = (await Promise.all(files.map(identifyExtensions))).flat();
   return ExtensionManager.load({
     sources,
     settings,
     env: process.env,
+    guests,
     ...(dataDir === undefined ? {} : { dataDir }),
     authority: sessionAuthority({
       dataDir: dataDir ?? resolve("data"),

@@ -4,6 +4,7 @@
  * codes are removed, and a link that leads out of its repository is not followed, or the file that it names would be
  * sent to the model.
  */
+import { existsSync, lstatSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { dirname, extname, join } from "node:path";
 import { errorText, systemCode } from "../base/errors.ts";
@@ -21,7 +22,8 @@ export async function loadInstructions(
 ): Promise<{ path: string; text: string }[]> {
   const folders = [cwd];
   while (dirname(folders[0]!) !== folders[0]) folders.unshift(dirname(folders[0]!));
-  const repository = await findRepository(folders);
+  // At once, as the looks below are: each start goes through here.
+  const repository = folders.findLast((folder) => existsSync(join(folder, ".git")));
   const candidates = [
     { folder: dataDir, within: dataDir },
     ...folders.map((folder) => ({
@@ -38,25 +40,13 @@ export async function loadInstructions(
   });
 }
 
-/** The innermost of `folders` that holds a `.git`. */
-async function findRepository(folders: readonly string[]): Promise<string | undefined> {
-  const found = await Promise.all(
-    folders.map((folder) =>
-      stat(join(folder, ".git")).then(
-        () => true,
-        () => false,
-      ),
-    ),
-  );
-  return folders[found.lastIndexOf(true)];
-}
-
 async function readOne(
   folder: string,
   within: string,
 ): Promise<{ path: string; real: string; text: string } | undefined> {
   const path = join(folder, NAME);
   try {
+    if (!lstatSync(path, { throwIfNoEntry: false })) return undefined;
     const real = await canonicalPath(path);
     if (!isInside(real, await canonicalPath(within)) || extname(real) !== ".md") {
       log.warn(`${path} is a link that leads out of its folder; it is not used`);

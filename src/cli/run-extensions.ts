@@ -1,5 +1,6 @@
 /** The extensions of a run, and what of the run they may ask about. */
-import { fstatSync, statSync } from "node:fs";
+import { fstatSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
 import type { User } from "../../sandbox/permissions/asker.ts";
 import type { AgentSession } from "../agent/agent-session-types.ts";
 import { type MessageQueue, QUEUE_ACTIONS } from "../agent/message-queue.ts";
@@ -17,6 +18,19 @@ import type { RegisteredProvider } from "../models/registered.ts";
 import type { Mode } from "../modes/mode.ts";
 import type { Invocation } from "./args.ts";
 import type { TrustedWorkspace } from "./workspace.ts";
+
+/** Whether it looks as if there will be a worker to start, without a look at what the files are. */
+function mayLoadModule({ options, dataDir, settings, sources }: ExtensionParts): boolean {
+  if (settings.extensionHost.isolation === "host") return false;
+  if (sources) return sources.some(({ kind }) => kind === "worker");
+  const isModule = (name: string) => /\.[cm]?[jt]sx?$/.test(name);
+  if (options.extensions.some(isModule)) return true;
+  try {
+    return options.discover && readdirSync(join(dataDir, "extensions")).some(isModule);
+  } catch {
+    return false;
+  }
+}
 
 /** What of a run its extensions may ask about. */
 export interface RunState {
@@ -57,6 +71,8 @@ export interface ExtensionParts {
 export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionManager> {
   const { options, dataDir, settings, mode, queue, state, workspace, interrupt } = parts;
   const { client } = mode;
+  const guests = mayLoadModule(parts) ? new (await import("../extensions/guests.ts")).Guests() : undefined;
+  guests?.prepare();
   const [{ ExtensionManager }, { extensionSources }, { sessionAuthority }] = await Promise.all([
     import("../extensions/manager.ts"),
     import("./ext-sources.ts"),
@@ -69,8 +85,14 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
     if (!state.session) throw new Error("the session has not begun: wait for session_start");
     return state.session;
   };
+  const sources = async (): Promise<readonly ExtensionSource[]> =>
+    parts.sources ?? extensionSources(options, dataDir, startFolder(), await workspace);
   return ExtensionManager.load({
-    sources: parts.sources ?? (await extensionSources(options, dataDir, startFolder(), await workspace)),
+    sources: await sources().catch((error: unknown) => {
+      guests?.dismiss();
+      throw error;
+    }),
+    ...(guests ? { guests } : {}),
     settings: settings.extensionHost,
     env: process.env,
     dataDir,

@@ -1,12 +1,12 @@
 /** `xdev -p "…"`: one prompt of a session, in print or json mode; or a session that a client drives. */
-import { access, realpath, stat } from "node:fs/promises";
+import { accessSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentMessage, AgentTool } from "@earendil-works/pi-agent-core";
 import type { AgentSession } from "../agent/agent-session-types.ts";
 import { createMessageQueue } from "../agent/message-queue.ts";
 import { ToolSet } from "../agent/tool-set.ts";
 import type { TodoList } from "../agent/tools/todo.ts";
-import { XdevError } from "../base/errors.ts";
+import { systemCode, XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { setVerbose } from "../base/log.ts";
 import { scratchFolder } from "../base/scratch.ts";
@@ -55,7 +55,7 @@ export async function run(
   extras: RunExtras = {},
 ): Promise<number> {
   setVerbose(options.verbose === true);
-  const cwd = await workingDirectory(options.cwd);
+  const cwd = workingDirectory(options.cwd);
   const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const settings = await loadSettings(dataDir);
 
@@ -282,12 +282,14 @@ function listen(session: AgentSession, mode: Mode): { last: AgentMessage | undef
   return answers;
 }
 
-async function workingDirectory(option: string | undefined): Promise<string> {
+function workingDirectory(option: string | undefined): string {
   const path = resolvePath(option ?? ".", startFolder());
-  if (!(await stat(path).catch(() => undefined))?.isDirectory()) {
-    throw new XdevError("usage", `--cwd ${path} is not a folder`);
+  try {
+    if (statSync(path).isDirectory()) return realpathSync(path);
+  } catch {
+    // Said below.
   }
-  return realpath(path);
+  throw new XdevError("usage", `--cwd ${path} is not a folder`);
 }
 
 async function loadTools(
@@ -310,14 +312,14 @@ function environment(): Record<string, string> {
 }
 
 /** Whether the data dir has a folder of skills, prompts or rules: without one, what reads them need not load. */
-async function hasResources(dataDir: string): Promise<boolean> {
-  const found = await Promise.all(
-    ["skills", "prompts", "rules"].map((name) =>
-      access(join(dataDir, name)).then(
-        () => true,
-        (error: { code?: string }) => error.code !== "ENOENT" && error.code !== "ENOTDIR",
-      ),
-    ),
-  );
-  return found.includes(true);
+function hasResources(dataDir: string): boolean {
+  return ["skills", "prompts", "rules"].some((name) => {
+    try {
+      accessSync(join(dataDir, name));
+      return true;
+    } catch (error) {
+      const code = systemCode(error);
+      return code !== "ENOENT" && code !== "ENOTDIR";
+    }
+  });
 }

@@ -1,5 +1,5 @@
 /** Whether the workspace of a run is trusted, and what it brings then. Loads next to nothing if there is no `.xdev`. */
-import { access } from "node:fs/promises";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { errorText } from "../base/errors.ts";
 import { isInside } from "../base/files.ts";
@@ -74,13 +74,7 @@ export async function trustedWorkspace(cwd: string, dataDir: string): Promise<Tr
 
 /** A folder inside a trusted workspace that is one of its own, or no part of it, is without the policies of the outer one. */
 async function reportOuter(cwd: string, root: string, dataDir: string): Promise<void> {
-  if (
-    !(await access(join(dataDir, "trust.json")).then(
-      () => true,
-      () => false,
-    ))
-  )
-    return;
+  if (!existsSync(join(dataDir, "trust.json"))) return;
   const { readTrust } = await import("../config/trust.ts");
   const records = await readTrust(dataDir).catch(() => new Map<string, unknown>());
   for (const path of records.keys()) {

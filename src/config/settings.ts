@@ -2,6 +2,7 @@
  * `<dataDir>/config.yml`. Only the user's data dir is read: a repository has no settings until it is trusted.
  * zod and yaml load only if the file exists.
  */
+import { statSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { errorText, systemCode, XdevError } from "../base/errors.ts";
@@ -40,6 +41,8 @@ export async function loadSettings(dataDir: string): Promise<Settings> {
   const file = join(dataDir, "config.yml");
   let text: string;
   try {
+    // At once: most have none, and each start goes through here.
+    statSync(file);
     text = await readFile(file, "utf8");
   } catch (error) {
     if (systemCode(error) === "ENOENT") return DEFAULT_SETTINGS;

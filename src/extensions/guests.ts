@@ -26,6 +26,22 @@ export interface GuestLimits {
 export class Guests {
   #hosts: ExtensionHosts | undefined;
   #watch: MemoryWatch | undefined;
+  #prepared: Promise<GuestWorker> | undefined;
+
+  /**
+   * Starts a worker for the first extension that takes one: that takes longer than to find out which it is. `dismiss` must be
+   * called when all have started.
+   */
+  prepare(): void {
+    this.#prepared ??= loadPlatform().then((platform) => platform.startGuest());
+    this.#prepared.catch(() => {});
+  }
+
+  /** Ends the worker that was prepared and that no extension took. */
+  dismiss(): void {
+    void this.#prepared?.then((guest) => guest.terminate()).catch(() => {});
+    this.#prepared = undefined;
+  }
 
   async start(name: string, level: Level, limits: GuestLimits): Promise<GuestWorker> {
     const platform = await loadPlatform();
@@ -34,7 +50,9 @@ export class Guests {
       return this.#hosts.startGuest(name, limits);
     }
     this.#watch ??= new MemoryWatch();
-    return this.#watch.guard(await platform.startGuest(), limits);
+    const prepared = this.#prepared;
+    this.#prepared = undefined;
+    return this.#watch.guard(await (prepared ?? platform.startGuest()), limits);
   }
 
   /** The user starts it anew: what was is forgotten. */

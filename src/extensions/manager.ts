@@ -72,6 +72,8 @@ export interface ManagerOptions {
   authority?: (source: ExtensionSource, bundle: LoadedBundle, hold: () => () => void) => Promise<Authority>;
   /** What watches or stands in for a channel (`xdev ext trace`, `xdev ext replay`). */
   wrapChannel?: (channel: Channel, identity: ExtensionIdentity) => Channel;
+  /** Where modules run, if a worker was prepared already. */
+  guests?: Guests;
   /** Called when all extensions have been started and nothing is left but to wait for them. */
   onStarted?: () => void;
   host: ManagerHost;
@@ -155,7 +157,7 @@ export class ExtensionManager {
     };
     const names = assignNames(options.sources);
     const cache = openCache(options.dataDir);
-    const guests = new Guests();
+    const guests = options.guests ?? new Guests();
     const hasModules = options.sources.some(({ kind }) => kind === "worker");
     const endsLoops = !hasModules || (await loadPlatform()).endsLoops;
     const extensions = options.sources.map((source, index) => {
@@ -193,7 +195,7 @@ export class ExtensionManager {
       return extension;
     });
     const starts = extensions.map((extension) => extension.start());
-    await Promise.all(starts.map(({ opened }) => opened));
+    await Promise.all(starts.map(({ opened }) => opened)).finally(() => guests.dismiss());
     options.onStarted?.();
     await Promise.all(starts.map(({ ready }) => ready));
     const missing = requiredNames(options.settings).filter(

@@ -51,7 +51,9 @@ async function build(options: BuildOptions): Promise<string> {
 /** For `buildGuestSource`. */
 export const linkWithEsbuild: Link = (entry, decide) =>
   build({
-    entryPoints: [entry],
+    ...(typeof entry === "string"
+      ? { entryPoints: [entry] }
+      : { stdin: { contents: entry.text, resolveDir: root } }),
     format: "cjs",
     platform: "browser",
     external: [],

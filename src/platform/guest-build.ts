@@ -7,8 +7,9 @@ import { isAbsolute } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PluginBuilder } from "bun";
 import { disguise } from "../../sandbox/bundle/disguise.ts";
-import { GUEST_SOURCES, type GuestSource, guestSourceName, SYSTEM } from "../../sandbox/guest/packages.ts";
+import { GUEST_SOURCES, type GuestSource, type SourceEntry } from "../../sandbox/guest/packages.ts";
 import { checkSource } from "../../sandbox/guest/source-check.ts";
+import { guestSourceName, SYSTEM } from "../../sandbox/guest/source-names.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -18,13 +19,14 @@ export type Decide = (
   importer: string,
 ) => { external: string } | { file: string } | { package: string } | undefined;
 
-/** Links an entry, a file or a package's name, into one minified CommonJS text. */
-export type Link = (entry: string, decide: Decide) => Promise<string>;
+/** Links an entry (a file, a package's name, or a text) into one minified CommonJS text. */
+export type Link = (entry: string | { text: string }, decide: Decide) => Promise<string>;
 
 /** Builds one into a script whose value is a function of `require` and `module`. Throws for an import that the guest has not. */
 export async function buildGuestSource(name: string, link: Link = linkWithBun): Promise<GuestSource> {
-  const source = GUEST_SOURCES[name];
-  if (!source) throw new Error(`no guest source ${name}`);
+  const known = guestSourceName(name);
+  if (known === undefined) throw new Error(`no guest source ${name}`);
+  const source: SourceEntry = GUEST_SOURCES[known];
   const requires = new Set<string>();
   const decide: Decide = (given, importer) => {
     const path = source.instead?.[given] ?? given;
@@ -42,12 +44,11 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
     const wish = path.replace(/\/$/, "");
     return { package: isBuiltin(wish) ? `${wish}/` : wish };
   };
-  const entry = source.entry.startsWith("sandbox/") ? `${root}${source.entry}` : source.entry;
-  const linked = (await link(entry, decide)).trim();
+  const linked = (await link(await entryOf(source), decide)).trim();
   // A default import of another of ours is its default export, not, as for CommonJS, all of it.
   const code = linked.replace(/(\brequire\("guest:[^"]+"\)),\s*1\)/g, "$1)");
-  // `require` gets the names without the prefix.
-  const text = `((load,module)=>{const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name);${source.changesGlobals ? "" : TAKEN}return((exports)=>{\n${code}\n})(module.exports)})`;
+  // `require` gets the names without the prefix. One function: an engine reads what is in functions within functions again and again.
+  const text = `((load,module)=>{const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name),exports=module.exports;${source.changesGlobals ? "" : TAKEN}\n${code}\n${source.early ? "module.exports=module.exports.all;" : ""}})`;
   // Checked here so that boot need not.
   const disguised = disguise(text, 0);
   checkSource(disguised);
@@ -68,8 +69,31 @@ const TAKEN = `const{${[
   .split(" ")
   .join(",")}}=globalThis;`;
 
+/** What is linked: of a package in two parts, the names that are there at once, and a stand-in for the others. */
+async function entryOf({ entry, early, rest }: SourceEntry): Promise<string | { text: string }> {
+  const path = entry.startsWith("sandbox/") ? `${root}${entry}` : entry;
+  if (!early) return path;
+  const { Type, ...others } = (await import(entry)) as { Type: object };
+  const renamed = early.map((name) => `${name} as early${name}`).join(",");
+  const given = early.map((name) => `${name}:early${name}`).join(",");
+  return {
+    text: `
+      import { ${renamed} } from ${JSON.stringify(entry)};
+      import { inParts } from ${JSON.stringify(`${root}sandbox/guest/in-parts.ts`)};
+      export const all = inParts({${given}}, () => require(${JSON.stringify(rest)}), {
+        names: ${JSON.stringify(Object.keys(others))},
+        types: ${JSON.stringify(Object.keys(Type))},
+      });`,
+  };
+}
+
 const linkWithBun: Link = async (entry, decide) => {
   const setup = (build: PluginBuilder) => {
+    build.onResolve({ filter: /^entry-text$/ }, ({ path }) => ({ path, namespace: "entry" }));
+    build.onLoad({ filter: /.*/, namespace: "entry" }, () => ({
+      contents: (entry as { text: string }).text,
+      loader: "js",
+    }));
     build.onResolve({ filter: /.*/ }, ({ path, importer, kind }) => {
       if (kind.startsWith("entry-point")) return undefined;
       const found = decide(path, importer);
@@ -82,7 +106,9 @@ const linkWithBun: Link = async (entry, decide) => {
     });
   };
   const result = await Bun.build({
-    entrypoints: [isAbsolute(entry) ? entry : Bun.resolveSync(entry, root)],
+    entrypoints: [
+      typeof entry !== "string" ? "entry-text" : isAbsolute(entry) ? entry : Bun.resolveSync(entry, root),
+    ],
     format: "cjs",
     target: "browser",
     minify: true,
@@ -90,6 +116,6 @@ const linkWithBun: Link = async (entry, decide) => {
     plugins: [{ name: "guest", setup }],
   });
   const output = result.outputs[0];
-  if (!output) throw new Error(`the build of ${entry} gave nothing`);
+  if (!output) throw new Error(`the build of ${JSON.stringify(entry)} gave nothing`);
   return output.text();
 };

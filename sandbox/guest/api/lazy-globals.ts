@@ -2,7 +2,7 @@
  * Globals that few extensions use and that take time to make: each loads its module when it is first looked at. They are
  * guest code; the runtime's own are not here.
  */
-import { guestSourceName } from "../packages.ts";
+import { guestSourceName } from "../source-names.ts";
 
 /** From a module's name to the globals that are exports of it (or, written `global=export`, of another name). */
 const GLOBALS: Readonly<Record<string, readonly string[]>> = {

@@ -3,8 +3,9 @@
  * compartment when they are first asked for, our API module under every name of the family, and for everything else an
  * error that says why not.
  */
-import { guestSourceName, SYSTEM } from "../packages.ts";
+
 import type { BundleLinks, GuestHost } from "../protocol.ts";
+import { guestSourceName, SYSTEM } from "../source-names.ts";
 import { ExtensionRuntimeNotInitializedError } from "./registry.ts";
 
 /** The API module: its names are in extension-api.md. */

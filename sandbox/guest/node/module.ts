@@ -1,16 +1,15 @@
 /** `node:module`: what there is to be required, and `createRequire` for it and for JSON files beside the extension. */
 import { requireModule } from "xdev:system";
-import { GUEST_SOURCES } from "../packages.ts";
+import { SOURCE_NAMES } from "../source-names.ts";
 import { codedError, invalidValue } from "./errors.ts";
 
 declare const require: (name: string) => unknown;
 
 /** Those that this sandbox has. */
 export const builtinModules: readonly string[] = Object.freeze(
-  Object.entries(GUEST_SOURCES)
-    .filter(([name, { entry }]) => entry.startsWith("sandbox/guest/node/") && !name.startsWith("internal/"))
-    .map(([name]) => name)
-    .sort(),
+  SOURCE_NAMES.filter(
+    (name) => name !== "api" && !name.endsWith("typebox") && !/^(?:internal\/|web:)/.test(name),
+  ).sort(),
 );
 
 export function isBuiltin(name: string): boolean {

@@ -1,0 +1,71 @@
+/** The names of the texts of packages.ts, for who only looks one up: a worker has no use for what they are made of. */
+export const SOURCE_NAMES = [
+  "api",
+  "typebox",
+  "internal/typebox",
+  "@sinclair/typebox",
+  "internal/@sinclair/typebox",
+  "buffer",
+  "events",
+  "fs",
+  "fs/promises",
+  "path",
+  "path/posix",
+  "path/win32",
+  "querystring",
+  "stream",
+  "stream/promises",
+  "string_decoder",
+  "url",
+  "util",
+  "util/types",
+  "internal/inspect",
+  "child_process",
+  "os",
+  "process",
+  "readline",
+  "readline/promises",
+  "tty",
+  "net",
+  "tls",
+  "dns",
+  "dns/promises",
+  "punycode",
+  "http",
+  "https",
+  "web:clone",
+  "web:compression",
+  "web:fetch",
+  "web:streams",
+  "assert",
+  "assert/strict",
+  "async_hooks",
+  "constants",
+  "crypto",
+  "diagnostics_channel",
+  "module",
+  "perf_hooks",
+  "stream/web",
+  "timers",
+  "timers/promises",
+  "zlib",
+  "internal/hashes",
+  "internal/ciphers",
+  "internal/zlib",
+  "internal/zlib-streams",
+  "internal/brotli",
+  "internal/more-hashes",
+  "stream/consumers",
+  "console",
+] as const;
+
+export type SourceName = (typeof SOURCE_NAMES)[number];
+
+/** The name of the text that a specifier means, undefined for none. */
+export function guestSourceName(specifier: string): SourceName | undefined {
+  const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
+  return (SOURCE_NAMES as readonly string[]).includes(name) ? (name as SourceName) : undefined;
+}
+
+/** The module by which ours reach the host: no text, the API makes it. */
+export const SYSTEM = "xdev:system";
