@@ -188,12 +188,12 @@ async function copy(context: CallContext, asked: Asked, path: string, dest: stri
   const source = await locate(context, asked, path, true, "read");
   const target = await locate(context, asked, dest, !exclusive, "write");
   const reading = v.parse(flagsParam, { read: true });
-  await using from = closing(await openPlace(context, asked, source, reading, 0));
+  await using from = closing(await openPlace(context, asked, { place: source }, reading, 0));
   const info = await statFd(from.fd);
   if (!info.isFile()) throw fsError(info.isDirectory() ? "EISDIR" : "EINVAL", asked);
   const mode = Number(info.mode) & 0o777;
   const writing = v.parse(flagsParam, { write: true, create: true, exclusive });
-  await using to = closing(await openPlace(context, asked, target, writing, mode));
+  await using to = closing(await openPlace(context, asked, { place: target }, writing, mode));
   const there = await statFd(to.fd);
   if (there.dev === info.dev && there.ino === info.ino) return {};
   if (there.isFile()) await truncateFd(to.fd, 0);

@@ -131,7 +131,7 @@ async function entriesOf(
 ): Promise<Dirent[]> {
   if (context.signal.aborted) throw fsError("ECANCELED", asked);
   try {
-    await using held = place ? await holdPlace(place, asked) : await holdFolder(path);
+    await using held = place ? await holdPlace({ place }, asked) : await holdFolder(path);
     if (!held.info.isDirectory()) throw held.info.isSymbolicLink() ? new Moved() : fsError("ENOTDIR", asked);
     return await entriesIn(held.act, context);
   } catch (error) {

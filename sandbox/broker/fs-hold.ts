@@ -54,8 +54,40 @@ const openFlags = (flags: number): number => flags | O_NONBLOCK | O_NOCTTY | O_C
 const createFlags = (flags: number): number => openFlags(flags) | O_CREAT | O_EXCL | O_NOFOLLOW;
 
 async function holdByDescriptor(path: string): Promise<Held> {
-  const fd = await openFd(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-  const act = `/proc/self/fd/${fd}`;
+  return heldBy(await openFd(path, O_PATH | O_NOFOLLOW | O_CLOEXEC), path);
+}
+
+/**
+ * Holds where a path leads before it is known where that is, on Linux. `allow` is asked about the canonical path, which the kernel
+ * tells of what is held; nothing is known of what is there until then. Undefined if `allow` says no, or if there is nothing, or
+ * nothing that has a path: then it is to be found out step by step.
+ * @param follow whether a link in the last place is followed
+ */
+export async function holdAllowed(
+  path: string,
+  follow: boolean,
+  allow: (canonical: string) => boolean,
+): Promise<Held | undefined> {
+  if (!LINUX) return undefined;
+  const flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
+  const fd = await openFd(path, flags).catch(() => undefined);
+  if (fd === undefined) return undefined;
+  let name: string | undefined;
+  try {
+    name = readlinkSync(linkOf(fd));
+  } catch {
+    // Said step by step.
+  }
+  // What was removed has such an end; a pipe and what was unmounted do not begin so.
+  if (name?.startsWith("/") && !name.endsWith(" (deleted)") && allow(name)) return heldBy(fd, name);
+  closeSync(fd);
+  return undefined;
+}
+
+const linkOf = (fd: number): string => `/proc/self/fd/${fd}`;
+
+async function heldBy(fd: number, path: string): Promise<Held> {
+  const act = linkOf(fd);
   // The kernel answers these two from its memory, whatever file system the place is on: that is no wait.
   const release = (): void => closeSync(fd);
   try {

@@ -169,7 +169,7 @@ async function linkFile(context: CallContext, asked: Asked, path: string, dest: 
   const from = await locate(context, asked, path, true, "read", "write");
   const to = await locate(context, asked, dest, false, "read", "write");
   if (isCrossing(context, from, to)) throw fsError("EXDEV", asked);
-  await using held = await holdPlace(from, asked);
+  await using held = await holdPlace({ place: from }, asked);
   if (held.info.isDirectory()) throw fsError("EPERM", asked);
   if (!held.info.isFile() && !held.info.isSymbolicLink()) throw fsError("EPERM", asked);
   await checkOpenable(held, asked, context);

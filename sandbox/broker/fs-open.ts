@@ -6,7 +6,7 @@ import { CallError } from "./broker.ts";
 import { type Asked, fsError } from "./fs-errors.ts";
 import { type Held, hold, holdFolder, Moved } from "./fs-hold.ts";
 import { accessFlags, type OpenFlags } from "./fs-params.ts";
-import { checkOpenable, locate, type Place } from "./fs-place.ts";
+import { checkOpenable, type Found, find } from "./fs-place.ts";
 import { closeFd, truncateFd } from "./fs-raw.ts";
 
 const SET_ID_BITS = 0o6000;
@@ -30,19 +30,18 @@ export async function openAt(
   if (isWriting) rights.push("write");
   // Who insists on a new file must not make one at the end of a link.
   const follow = !flags.noFollow && !(flags.create && flags.exclusive);
-  const place = await locate(context, asked, path, follow, ...rights);
-  return openPlace(context, asked, place, flags, mode);
+  return openPlace(context, asked, await find(context, asked, path, follow, ...rights), flags, mode);
 }
 
 /** Opens a place that was allowed. Nothing is truncated before it is known to be that place. */
 export async function openPlace(
   context: CallContext,
   asked: Asked,
-  place: Place,
+  { place, held: there }: Found,
   flags: OpenFlags,
   mode: number,
 ): Promise<number> {
-  const held = await holdIfThere(place.path, flags.create);
+  const held = there ?? (await holdIfThere(place.path, flags.create));
   if (!held) {
     if (place.asFolder) throw fsError("EISDIR", asked);
     await using folder = await holdFolder(dirname(place.path));
@@ -54,15 +53,15 @@ export async function openPlace(
       throw error;
     }
   }
-  await using there = held;
+  await using file = held;
   if (flags.create && flags.exclusive) throw fsError("EEXIST", asked);
-  if (there.info.isSymbolicLink() && flags.noFollow) throw fsError("ELOOP", asked);
-  const isFolder = there.info.isDirectory();
+  if (file.info.isSymbolicLink() && flags.noFollow) throw fsError("ELOOP", asked);
+  const isFolder = file.info.isDirectory();
   if (isFolder && (flags.write || flags.create)) throw fsError("EISDIR", asked);
   if (!isFolder && (flags.folder || place.asFolder)) throw fsError("ENOTDIR", asked);
-  await checkOpenable(there, asked, context);
-  const fd = await there.open(accessFlags(flags));
-  if (!flags.truncate || !there.info.isFile()) return fd;
+  await checkOpenable(file, asked, context);
+  const fd = await file.open(accessFlags(flags));
+  if (!flags.truncate || !file.info.isFile()) return fd;
   try {
     await truncateFd(fd, 0);
     return fd;

@@ -9,7 +9,7 @@ import { canonicalPath, isInside } from "../../src/base/files.ts";
 import { hardLinkGuard } from "../permissions/floor.ts";
 import { type CallContext, CallError } from "./broker.ts";
 import { type Asked, fsError, toCallError } from "./fs-errors.ts";
-import { type Held, hold, Moved } from "./fs-hold.ts";
+import { type Held, hold, holdAllowed, Moved } from "./fs-hold.ts";
 
 /** Linux's PATH_MAX less the end. */
 const MAX_PATH_BYTES = 4095;
@@ -60,7 +60,7 @@ export async function locate(
   checkForm(path, asked);
   const written = resolve(context.folders.cwd, path);
   if (isInside(written, context.folders.data)) await makeStorage(context);
-  const place = { path: written, written, asFolder: /[/\\]\.?$/.test(path) };
+  const place = { path: written, written, asFolder: isWrittenAsFolder(path) };
   let failure: unknown;
   try {
     const isNamed = !follow && dirname(written) !== written;
@@ -75,6 +75,42 @@ export async function locate(
   if (failure) throw failure;
   return place;
 }
+
+export interface Found {
+  readonly place: Place;
+  /** Held already, and to be released by the caller. */
+  readonly held?: Held;
+}
+
+/**
+ * As `locate`, with what is there held where that takes no question: it is held first and decided on by the name that the kernel
+ * has for it, which saves a third of the time. What is not granted, or not there, goes the long way.
+ */
+export async function find(
+  context: CallContext,
+  asked: Asked,
+  path: string,
+  follow: boolean,
+  ...rights: ("read" | "write")[]
+): Promise<Found> {
+  checkForm(path, asked);
+  const written = resolve(context.folders.cwd, path);
+  if (isInside(written, context.folders.data)) await makeStorage(context);
+  const mayBe = (at: string): boolean =>
+    !isElsewhere(at) && rights.every((kind) => context.rights.has({ kind, path: at }));
+  const held = isElsewhere(written) ? undefined : await holdAllowed(written, follow, mayBe);
+  if (!held) return { place: await locate(context, asked, path, follow, ...rights) };
+  const place = { path: held.path, written, asFolder: isWrittenAsFolder(path) };
+  try {
+    for (const kind of rights) await demand(context, asked, kind, place);
+    return { place, held };
+  } catch (error) {
+    await held[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+const isWrittenAsFolder = (path: string): boolean => /[/\\]\.?$/.test(path);
 
 async function demand(
   context: CallContext,
@@ -105,9 +141,9 @@ export async function demandBelow(
   await demand(context, asked, kind, { path, written: path, asFolder: false });
 }
 
-/** Holds what is at a place. Throws `ENOTDIR` for a separator after something that is no folder. */
-export async function holdPlace(place: Place, asked: Asked): Promise<Held> {
-  const held = await hold(place.path);
+/** Holds what is at a place that was found. Throws `ENOTDIR` for a separator after something that is no folder. */
+export async function holdPlace({ place, held: there }: Found, asked: Asked): Promise<Held> {
+  const held = there ?? (await hold(place.path));
   if (!place.asFolder || held.info.isDirectory()) return held;
   await held[Symbol.asyncDispose]();
   throw fsError("ENOTDIR", asked);

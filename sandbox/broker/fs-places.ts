@@ -8,7 +8,7 @@ import { type Asked, fsError } from "./fs-errors.ts";
 import { type Held, hold, holdFolder, Moved, sameFile } from "./fs-hold.ts";
 import { checkMode } from "./fs-open.ts";
 import { modeParam, pathParam, statData, timeParam } from "./fs-params.ts";
-import { attempt, checkOpenable, holdPlace, locate } from "./fs-place.ts";
+import { attempt, checkOpenable, find, holdPlace, locate } from "./fs-place.ts";
 
 /** Acts on what is at a path when every link is followed. */
 function onPlace<T>(
@@ -18,8 +18,10 @@ function onPlace<T>(
   run: (held: Held) => T | Promise<T>,
 ): Promise<T> {
   return attempt(asked, async () => {
-    const place = await locate(context, asked, asked.path as string, true, ...rights);
-    await using held = await holdPlace(place, asked);
+    await using held = await holdPlace(
+      await find(context, asked, asked.path as string, true, ...rights),
+      asked,
+    );
     // A canonical path has no link in it, so this one is new.
     if (held.info.isSymbolicLink()) throw new Moved();
     return await run(held);
@@ -48,8 +50,8 @@ export const placeOperations: Operations = {
     run({ path }, context) {
       const asked = { syscall: "lstat", path };
       return attempt(asked, async () => {
-        const place = await locate(context, asked, path, /[/\\]$/.test(path), "read");
-        await using held = await holdPlace(place, asked);
+        const found = await find(context, asked, path, /[/\\]$/.test(path), "read");
+        await using held = await holdPlace(found, asked);
         return { value: statData(held.info) };
       });
     },

@@ -27,14 +27,14 @@ export const watchOperations: Operations = {
       const asked = { syscall: "watch", path };
       return attempt(asked, async () => {
         const place = await locate(context, asked, path, true, "read");
-        await using held = await holdPlace(place, asked);
+        await using held = await holdPlace({ place }, asked);
         await checkOpenable(held, asked, context);
         const isFolder = held.info.isDirectory();
         const watching = new Watching(context, place, isFolder, recursive && isFolder);
         const id = context.resources.add(WATCH, watching, () => watching.close());
         // It was started by path: is that path still what was decided on?
         try {
-          await using now = await holdPlace(place, asked);
+          await using now = await holdPlace({ place }, asked);
           if (!sameFile(now.info, held.info)) throw new Moved();
           await watching.start();
         } catch (error) {

@@ -7,7 +7,7 @@
  *
  * Prints one line of JSON. Extensions are the files `1.ts`, `2.ts`, … and `calls.ts` of the working directory.
  */
-import { readFileSync } from "node:fs";
+import { closeSync, constants, fstat, open as openDescriptor, readFileSync, readlinkSync } from "node:fs";
 import { lstat, open } from "node:fs/promises";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
@@ -18,7 +18,7 @@ import { identifyExtensions } from "../../src/extensions/discovery.ts";
 import { Guests } from "../../src/extensions/guests.ts";
 import { ExtensionManager } from "../../src/extensions/manager.ts";
 import { beginStartUp, endStartUp } from "../../src/platform/start-up.ts";
-import { CALLS as KINDS } from "./sandbox-calls.ts";
+import { BARE_LOOK, CALLS as KINDS } from "./sandbox-calls.ts";
 
 /** How long after a start its memory is looked at, in ms. */
 const SETTLE_MS = 500;
@@ -68,6 +68,10 @@ async function calls(): Promise<Record<string, number[]>> {
       times[kind] = [...(times[kind] ?? []), ours];
       times[`${kind}, raw`] = [...(times[`${kind}, raw`] ?? []), raw];
     }
+    const bare = await timed(
+      async () => void (await answerOf(worker, { kind: BARE_LOOK, count: CALLS, path })),
+    );
+    if (turn >= WARM_UP) times[BARE_LOOK] = [...(times[BARE_LOOK] ?? []), bare];
   }
   await manager.stop();
   worker.terminate();
@@ -139,13 +143,34 @@ async function serve(worker: Worker): Promise<void> {
     if (!data.call) return;
     let answer: unknown;
     if (data.call === "host name") answer = hostname();
-    else if (data.call === "look at a path") answer = (await lstat(data.path)).size;
+    else if (data.call === "look at a path") answer = await heldSize(data.path);
+    else if (data.call === "bare lstat") answer = (await lstat(data.path)).size;
     else answer = (await file.read(bytes, 0, 1, 0)).bytesRead;
     if (!data.shared) return worker.postMessage({ answer });
     const shared = new Int32Array(data.shared as SharedArrayBuffer);
     Atomics.store(shared, 0, 1);
     Atomics.notify(shared, 0);
   });
+}
+
+/** The size of a file that is held while it is looked at; `lstat` where descriptors can't hold without opening. */
+async function heldSize(path: string): Promise<number> {
+  if (process.platform !== "linux") return (await lstat(path)).size;
+  const fd = await promised<number>((done) => openDescriptor(path, O_PATH | constants.O_NOFOLLOW, done));
+  try {
+    if (readlinkSync(`/proc/self/fd/${fd}`) !== path) throw new Error("it moved");
+    return (await promised<{ size: number }>((done) => fstat(fd, done))).size;
+  } finally {
+    closeSync(fd);
+  }
+}
+
+const O_PATH = 0o10000000;
+
+function promised<T>(start: (done: (error: unknown, value: T) => void) => void): Promise<T> {
+  return new Promise((resolve, reject) =>
+    start((error, value) => (error ? reject(error as Error) : resolve(value))),
+  );
 }
 
 /** Bytes, as the kernel counts them. */

@@ -60,6 +60,7 @@ export function sandboxText(result: SandboxResult): string {
     table([["load, ms", "bare workers", "cached", "cold"], ...loads], [1, 2, 3]),
     "",
     table([["one call, µs", "raw", "extension", "by raw"], ...calls], [1, 2, 3]),
+    `A bare lstat by the raw worker, which a link can mislead: ${result.bareLook.toFixed(1)} µs.`,
     "",
     table(judged, [1]),
     verdicts.every(({ met }) => met) ? "All targets are met." : "A target is MISSED.",

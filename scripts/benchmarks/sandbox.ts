@@ -9,7 +9,7 @@ import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { compile, WORKERS } from "../compile.ts";
 import { percentile } from "./measure.ts";
-import { CALLS, type CallKind } from "./sandbox-calls.ts";
+import { BARE_LOOK, CALLS, type CallKind } from "./sandbox-calls.ts";
 
 export const COUNTS = [1, 10, 20] as const;
 export type Count = (typeof COUNTS)[number];
@@ -31,6 +31,8 @@ export interface SandboxResult {
   idleMb: number;
   /** One call, in µs. */
   calls: Record<CallKind, { ours: number; raw: number }>;
+  /** A look at a path by the worker that takes no care, in µs. */
+  bareLook: number;
 }
 
 /** As the extension of the demo: a tool, a command, two events. */
@@ -91,7 +93,7 @@ export async function benchmarkSandbox(options: {
     const calls = Object.fromEntries(
       CALLS.map((kind) => [kind, { ours: of(kind), raw: of(`${kind}, raw`) }]),
     ) as SandboxResult["calls"];
-    return { runs, bun: Bun.version, load, loads, idleMb, calls };
+    return { runs, bun: Bun.version, load, loads, idleMb, calls, bareLook: of(BARE_LOOK) };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }
