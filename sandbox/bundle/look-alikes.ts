@@ -3,7 +3,7 @@
  * dynamic import, an HTML comment, a direct eval. And how each is written differently inside a literal with the same value.
  */
 
-import { findImport } from "../guest/source-check.ts";
+import { findImport } from "../guest/source-words.ts";
 
 /** As in SES. A text that none of these finds passes there. */
 const REFUSED_BY_SES = [/(?:<!--|-->)/, /(^|[^.]|\.\.\.)\bimport(\s*(?:\(|\/[/*]))/, /(^|[^.])\beval(\s*\()/];

@@ -12,9 +12,11 @@
  *
  * The bundler writes what is harmless so that it passes (sandbox/bundle/disguise.ts).
  *
- * Everything used here is captured when the module loads, before any guest runs.
+ * Everything used here is captured when the module loads: in a guest's worker that is when the first source is to be parsed. By then
+ * the guest may have run, but every intrinsic is frozen, and nothing of the guest's is in reach of this realm's globals.
  */
 import { type Node, Parser, type Token, tokTypes } from "acorn";
+import { checkWords } from "./source-words.ts";
 
 const SourceError = SyntaxError;
 const TooDeep = RangeError;
@@ -108,44 +110,6 @@ export function checkSource(source: string): void {
       throw new SourceError(`The keyword import is refused here (at character ${start - STRICT.length})`);
     }
   }
-}
-
-/** The first rule alone. */
-export function checkWords(source: string): void {
-  const at = findImport(source);
-  if (at < 0) return;
-  throw new SourceError(
-    `The word import is refused in text that is evaluated, even in a string or a comment (at character ${at})`,
-  );
-}
-
-/**
- * The position of the first `import` that an engine might take for the keyword, whatever stands around it; -1 if there is
- * none.
- */
-export function findImport(source: string): number {
-  for (let at = source.indexOf(WORD); at >= 0; at = source.indexOf(WORD, at + 1)) {
-    const before = source[at - 1];
-    if (isWordPart(before) || isWordPart(source[at + WORD.length]) || before === "#") continue;
-    // `a.import` is a property; `...import` is not.
-    if (before === "." && !(source[at - 2] === "." && source[at - 3] === ".")) continue;
-    return at;
-  }
-  return -1;
-}
-
-const WORD = "import";
-
-/** ASCII only: what else may be part of a word is not left to this list to know. */
-function isWordPart(char: string | undefined): boolean {
-  if (char === undefined) return false;
-  return (
-    (char >= "a" && char <= "z") ||
-    (char >= "A" && char <= "Z") ||
-    (char >= "0" && char <= "9") ||
-    char === "_" ||
-    char === "$"
-  );
 }
 
 function parseStrict(source: string, onToken: (token: Token) => void): Node {

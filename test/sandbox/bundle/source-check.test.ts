@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { disguise } from "../../../sandbox/bundle/disguise.ts";
-import { checkSource, findImport } from "../../../sandbox/guest/source-check.ts";
+import { checkSource } from "../../../sandbox/guest/source-check.ts";
+import { findImport } from "../../../sandbox/guest/source-words.ts";
 import { inCompartments } from "./harness.ts";
 
 const HOSTILE = [

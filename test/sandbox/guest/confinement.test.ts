@@ -264,3 +264,46 @@ describe("an import in evaluated text", () => {
 
 const REVIEWED =
   "AbortController AbortSignal AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Blob Boolean Buffer ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy DataView Date DecompressionStream Error EvalError Event EventTarget File FinalizationRegistry Float16Array Float32Array Float64Array FormData Function Headers Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader ReferenceError Reflect RegExp Request Response Set String Symbol SyntaxError Temporal TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WritableStream WritableStreamDefaultController WritableStreamDefaultWriter atob btoa clearImmediate clearInterval clearTimeout console crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval fetch global globalThis isFinite isNaN parseFloat parseInt performance process queueMicrotask setImmediate setInterval setTimeout structuredClone undefined unescape";
+
+describe("a guest whose first text is evaluated with no stack left", () => {
+  const EDGE = `export default (pi) => pi.registerTool({
+    name: "edge",
+    parameters: { type: "object", properties: {} },
+    async execute() {
+      const seen = new Set();
+      let tries = 0;
+      const evaluate = (text) => {
+        try {
+          (0, eval)(text);
+          seen.add("evaluated " + text);
+        } catch (error) {
+          seen.add(error.name);
+        }
+      };
+      const edge = () => {
+        try {
+          edge();
+        } catch {}
+        if (tries++ < 500) evaluate("1");
+      };
+      edge();
+      for (const text of ["({ a: imp" + "ort.meta })", "imp" + "ort.defer('node:fs')", "1 +", "with ({}) {}"]) evaluate(text);
+      return { content: [{ type: "text", text: [...seen].sort().join(" ") }] };
+    },
+  });`;
+
+  test("evaluates what was checked, or nothing", async () => {
+    using own = new Folder();
+    await using edge = await loadExtensions([own.file("edge.ts", EDGE)]);
+    const { content } = await edge.manager.tools([])[0]!.execute("c", {});
+    const [item] = content;
+    const seen = item?.type === "text" ? item.text.replace("evaluated 1", "evaluated").split(" ") : [];
+    // An error of the runtime's own loader would be one of those objects that no guest may have.
+    const expected = ["EvalError", "RangeError", "SyntaxError", "evaluated"];
+    assert.deepEqual(
+      seen.filter((name) => !expected.includes(name)),
+      [],
+    );
+    assert.ok(seen.includes("EvalError") || seen.includes("SyntaxError"));
+  });
+});
