@@ -30,6 +30,7 @@ let hasEnded = false;
 async function readLine(signal: AbortSignal): Promise<string | undefined> {
   if (signal.aborted || hasEnded) return undefined;
   const { createInterface } = await import("node:readline");
+  const forget = rememberListeners();
   const lines = createInterface({ input: process.stdin, terminal: false });
   let isOpen = false;
   // However long the event loop was busy meanwhile: what had been typed by then is read in the turns between.
@@ -56,6 +57,20 @@ async function readLine(signal: AbortSignal): Promise<string | undefined> {
     lines.removeAllListeners("close");
     clearTimeout(open);
     lines.close();
+    forget();
     process.stdin.pause();
   }
+}
+
+/** Gives what takes the listeners away that standard input gets from now on: Bun's readline leaves them there. */
+function rememberListeners(): () => void {
+  const { stdin } = process;
+  const known = ["data", "end", "error"].map((event) => ({ event, listeners: stdin.listeners(event) }));
+  return () => {
+    for (const { event, listeners } of known) {
+      for (const listener of stdin.listeners(event)) {
+        if (!listeners.includes(listener)) stdin.off(event, listener as (...args: unknown[]) => void);
+      }
+    }
+  };
 }

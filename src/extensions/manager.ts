@@ -199,10 +199,16 @@ export class ExtensionManager {
     options.onStarted?.();
     await Promise.all(starts.map(({ ready }) => ready));
     const missing = requiredNames(options.settings).filter(
-      (name) => !extensions.some((extension) => extension.name === name),
+      // The user's own is meant, whatever a project calls one of its.
+      (name) => !extensions.some((extension) => extension.name === name && !projects.has(extension)),
     );
     for (const name of missing) {
-      host.notice(`extension ${name} is required (config.yml) and is not there; every tool call is denied`);
+      const other = extensions.some((extension) => extension.name === name)
+        ? " (one that a project brings does not count)"
+        : "";
+      host.notice(
+        `extension ${name} is required (config.yml) and is not there${other}; every tool call is denied`,
+      );
     }
     for (const extension of extensions) for (const text of unknownEvents(extension)) host.notice(text);
     manager = new ExtensionManager(extensions, missing, host, rightsOf);

@@ -4,7 +4,7 @@
  * its lock come into being with the first answer.
  */
 
-import { linkSync, readFileSync, renameSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { systemCode, XdevError } from "../base/errors.ts";
 import { randomHex } from "../base/random.ts";
@@ -20,7 +20,7 @@ export function lockSession(file: string): SessionLock {
   const path = `${file}.lock`;
   const token = `${process.pid} ${startOf(process.pid)} ${randomHex(8)} ${hostname()}`;
   // A second attempt after a lock was found that nobody holds; whoever is faster then has it.
-  if (!take(path, token) && !(breakStale(path) && take(path, token))) throw inUse(path);
+  if (!take(path, token) && !(breakStale(path, token) && take(path, token))) throw inUse(path);
   if (held.size === 0) process.on("exit", releaseAll);
   held.set(path, token);
   return { release: () => release(path, token) };
@@ -60,23 +60,32 @@ function take(path: string, token: string): boolean {
   }
 }
 
-/** Whether a lock that nobody holds was taken away. */
-function breakStale(path: string): boolean {
+/**
+ * Whether a lock that nobody holds was taken away. One process at a time does that, and looks at it again: of two that look at once, the
+ * slower would otherwise remove the lock of whoever came after.
+ */
+function breakStale(path: string, token: string): boolean {
   const seen = content(path);
   if (seen === undefined) return true;
   if (!isStale(seen)) return false;
-  const aside = `${path}.${randomHex(8)}`;
+  const guard = `${path}.breaking`;
+  // That takes a moment: a guard of such an age was left by a process that was killed in it.
+  if (ageMs(guard) > GUARD_MS) remove(guard);
+  if (!take(guard, token)) return false;
   try {
-    renameSync(path, aside);
-    // Between the look and the move it may have become another's: that one is put back.
-    if (content(aside) === seen) return true;
-    linkSync(aside, path);
-    return false;
-  } catch {
-    return false;
+    const now = content(path);
+    if (now !== undefined && isStale(now)) remove(path);
+    return now === undefined || isStale(now);
   } finally {
-    remove(aside);
+    remove(guard);
   }
+}
+
+const GUARD_MS = 10_000;
+
+function ageMs(path: string): number {
+  const made = statSync(path, { throwIfNoEntry: false });
+  return made ? Date.now() - made.mtimeMs : 0;
 }
 
 interface Owner {

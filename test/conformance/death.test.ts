@@ -202,6 +202,14 @@ describe("§5 onDeath: deny", () => {
     }
   });
 
+  test("§5 required: true is not met by what a project calls so", async () => {
+    await using session = new Session({ settings: { overrides: { peer: { required: true } } } });
+    session.peer("peer", always([{ send: ALLOW }]));
+    await session.load("project");
+    assert.match(session.notices[0] ?? "", /^extension peer is required .* \(one that a project brings does/);
+    assert.match(await session.verdict(), /^blocked by extension peer: it is required .* is not there$/);
+  });
+
   test("§5 a setting for one extension does not reach the others", async () => {
     await using session = new Session({ settings: { overrides: { other: { onDeath: "deny" } } } });
     session.peer("peer", always([{ exit: 1 }]));

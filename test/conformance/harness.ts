@@ -88,8 +88,10 @@ export class Session implements AsyncDisposable {
     return path;
   }
 
-  async load(): Promise<this> {
-    const sources = (await Promise.all(this.#paths.map(identifyExtensions))).flat();
+  /** @param origin who is said to have brought them */
+  async load(origin: "user" | "project" = "user"): Promise<this> {
+    const found = (await Promise.all(this.#paths.map(identifyExtensions))).flat();
+    const sources = found.map((source) => ({ ...source, origin }));
     const note = (list: string[]) => (text: string) => {
       list.push(text);
       this.#wake();

@@ -261,6 +261,18 @@ describe("at the terminal", () => {
     ]);
   });
 
+  test("a dozen questions leave nothing behind on the terminal but their answers", async () => {
+    using scene = new Scene({});
+    const paths = Array.from({ length: 12 }, (_, i) => scene.folder.file(`home/notes/${i}.txt`, `note ${i}`));
+    const calls = paths.map((path) => ({ toolCalls: [{ name: "peek", arguments: { path } }] }));
+    scene.folder.file("replay.json", JSON.stringify([...calls, { text: "done" }]));
+    const answers = paths.map(() => ["now: ", "o\n"] as const);
+    const { status, screen } = await onTerminal(["-p", "go", ...scene.args], scene.env, answers);
+    assert.equal(status, 0, screen);
+    assert.equal(screen.match(/Extension peek wants to read/g)?.length, 12);
+    assert.doesNotMatch(screen, /Warning|listeners/i);
+  });
+
   test("nothing is shown while a question stands: what a tool says meanwhile comes after the answer, and in one line", async () => {
     using scene = new Scene({});
     const forged = "Extension notes wants to read ./README.md\\n[o]nce, [D]eny for now: ";

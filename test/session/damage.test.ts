@@ -2,7 +2,15 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, existsSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
@@ -225,6 +233,24 @@ describe("two who have one session", () => {
       (await SessionStore.open(path, { dataDir: folder.path })).close();
       assert.equal(existsSync(`${path}.lock`), false);
     }
+  });
+});
+
+describe("a lock that nobody holds any more", () => {
+  test("is taken away by one process at a time", async () => {
+    using folder = new Folder();
+    const { hostname } = await import("node:os");
+    const path = folder.file("s.jsonl", fileOf([user("one"), assistant("1")]));
+    const guard = `${path}.lock.breaking`;
+    const left = `999999999 - 00ff ${hostname()}`;
+    writeFileSync(`${path}.lock`, left);
+    writeFileSync(guard, `${process.pid} - 00ff ${hostname()}`);
+    await assert.rejects(SessionStore.open(path, { dataDir: folder.path }), { code: "session-in-use" });
+    assert.equal(readFileSync(`${path}.lock`, "utf8"), left);
+    // As left by one that was killed while it did so.
+    utimesSync(guard, 1, 1);
+    (await SessionStore.open(path, { dataDir: folder.path })).close();
+    assert.deepEqual(readdirSync(folder.path).sort(), ["s.jsonl"]);
   });
 });
 
