@@ -29,7 +29,7 @@ export interface PromptLimits {
   useMs: number;
 }
 
-const LIMITS: PromptLimits = { loadMs: 600_000, useMs: 120_000 };
+export const LIMITS: PromptLimits = { loadMs: 600_000, useMs: 120_000 };
 /** After so many answers that are none, there is none. */
 const ATTEMPTS = 3;
 
@@ -103,8 +103,8 @@ function marked(permission: Permission): string {
   return danger === undefined ? permissionText(permission) : `! ${permissionText(permission)} (${danger})`;
 }
 
-async function askForUse(dialog: Dialog, question: Question, ms: number): Promise<Answer> {
-  const { extension, request, permission, lasting } = question;
+/** What the user is told with a question at the point of use, in lines; the first says what is wanted. */
+export function useQuestionLines({ extension, request, permission }: Question): string[] {
   const asked = permissionFor(request);
   const lines = [`Extension ${exact(extension, 40)} wants to ${marked(asked)}`];
   if (request.kind === "run") lines.push(...argumentLines(request.args));
@@ -116,7 +116,12 @@ async function askForUse(dialog: Dialog, question: Question, ms: number): Promis
     lines.push(`  ${exact(request.host, 40)} leads to that address, which is not on the public internet.`);
   }
   lines.push(...combinations(permissionsOf([permission])).map((sentence) => `  ${sentence}`));
-  dialog.write(`${lines.join("\n")}\n`);
+  return lines;
+}
+
+async function askForUse(dialog: Dialog, question: Question, ms: number): Promise<Answer> {
+  const { lasting } = question;
+  dialog.write(`${useQuestionLines(question).join("\n")}\n`);
   const always: Record<string, Answer> = lasting ? { a: "always", always: "always" } : {};
   const answer = await choose<Answer>(
     dialog,
@@ -181,6 +186,7 @@ async function choose<T extends string>(
   return unclear;
 }
 
-function limited(signal: AbortSignal, ms: number): AbortSignal {
+/** A signal that aborts after so many ms, too. */
+export function limited(signal: AbortSignal, ms: number): AbortSignal {
   return AbortSignal.any([signal, AbortSignal.timeout(ms)]);
 }

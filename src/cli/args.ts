@@ -21,7 +21,7 @@ export interface CommonOptions {
 
 export interface RunOptions extends CommonOptions {
   print?: boolean;
-  mode: "text" | "json" | "rpc";
+  mode: "text" | "json" | "rpc" | "acp";
   model?: string;
   systemPrompt?: string;
   appendSystemPrompt?: string;
@@ -112,9 +112,9 @@ function define(found: (invocation: Invocation) => void): Command {
     .addOption(
       new Option(
         "--mode <mode>",
-        "text: the answer; json: one event a line; rpc: a program drives the session",
+        "text: the answer; json: one event a line; rpc: a program drives the session; acp: an editor does",
       )
-        .choices(["text", "json", "rpc"])
+        .choices(["text", "json", "rpc", "acp"])
         .default("text"),
     )
     .option("--max-turns <n>", "stop after this many turns", positiveInteger)

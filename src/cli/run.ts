@@ -41,6 +41,8 @@ export interface RunExtras {
   wrapChannel?: ManagerOptions["wrapChannel"];
   /** Where the answer of print mode goes. */
   answer?: "stdout" | "stderr";
+  /** In the place of the one that the options name. */
+  mode?: Mode;
   /** Called before anything is asked; what it throws ends the run. */
   onLoaded?: (manager: ExtensionManager) => void;
 }
@@ -55,6 +57,21 @@ export async function run(
   extras: RunExtras = {},
 ): Promise<number> {
   setVerbose(options.verbose === true);
+  if (options.mode === "acp" && !extras.mode) {
+    refusePrompt("acp", prompt, files);
+    const { serveAcp } = await import("../modes/acp/server.ts");
+    return serveAcp({
+      dataDir: dataDirectory(options.dataDir, process.env, startFolder()),
+      interrupt,
+      // Each session of the editor's is a run of its own, in the folder that it names.
+      run: ({ cwd, choice, mode, signal }) =>
+        run(
+          { command: "run", prompt: "", files: [], options: { ...options, cwd, session: choice } },
+          signal,
+          { mode },
+        ),
+    });
+  }
   const cwd = workingDirectory(options.cwd);
   const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const settings = await loadSettings(dataDir);
@@ -62,11 +79,12 @@ export async function run(
   // Everything that the first request needs, at once: the slowest decides.
   let renderers: Awaited<ReturnType<ExtensionManager["renderers"]>>;
   const mode: Mode =
-    options.mode === "json"
+    extras.mode ??
+    (options.mode === "json"
       ? createJsonMode()
       : options.mode === "rpc"
         ? await rpcMode(prompt, files, interrupt)
-        : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) });
+        : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) }));
   const queue = createMessageQueue();
   const state: RunState = {
     info: { cwd, sessionId: "", model: null },
@@ -95,6 +113,7 @@ export async function run(
   opening.then(
     ({ store }) => {
       state.info.sessionId = store.id;
+      mode.client?.identify?.(store.id);
     },
     () => {},
   );
@@ -262,12 +281,15 @@ export async function run(
 const NO_PROMPT: PromptInput = { text: "", images: [] };
 
 async function rpcMode(prompt: string, files: readonly string[], interrupt: AbortSignal): Promise<Mode> {
-  if (prompt !== "" || files.length > 0) {
-    throw new XdevError("usage", "with --mode rpc there is no prompt on the command line", {
-      hint: "send it as a command: xdev docs rpc",
-    });
-  }
+  refusePrompt("rpc", prompt, files);
   return (await import("../modes/rpc/mode.ts")).createRpcMode(interrupt);
+}
+
+function refusePrompt(mode: "rpc" | "acp", prompt: string, files: readonly string[]): void {
+  if (prompt === "" && files.length === 0) return;
+  throw new XdevError("usage", `with --mode ${mode} there is no prompt on the command line`, {
+    hint: mode === "rpc" ? "send it as a command: xdev docs rpc" : "an editor sends it: xdev docs acp",
+  });
 }
 
 /** What the session tells reaches the mode; keeps the last answer of this run. */

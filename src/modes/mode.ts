@@ -23,6 +23,8 @@ export interface Mode {
 export interface Client {
   /** What extensions ask and show. */
   ui: Required<Pick<CallServices, "notify" | "setStatus" | "dialogs">>;
+  /** Told the session's id as soon as it is known: extensions may ask for permissions while they load. */
+  identify?(sessionId: string): void;
   /** Who is asked for permissions. */
   user(): Promise<User>;
   /**

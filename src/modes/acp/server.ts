@@ -1,0 +1,218 @@
+/**
+ * Acp mode: an editor drives the agent by the Agent Client Protocol on standard input and output (`xdev docs acp`). Each session
+ * of the editor's is a run of its own: its extensions, trust, tools and file are those of the folder that it names.
+ */
+import { isAbsolute } from "node:path";
+import {
+  type AgentContext,
+  agent,
+  type ClientCapabilities,
+  type McpServer,
+  ndJsonStream,
+  PROTOCOL_VERSION,
+  RequestError,
+} from "@agentclientprotocol/sdk";
+import { errorText, XdevError } from "../../base/errors.ts";
+import { log, redact } from "../../base/log.ts";
+import { printLong } from "../../base/output.ts";
+import { withTimeout } from "../../base/time.ts";
+import { VERSION } from "../../base/version.ts";
+import type { SessionChoice } from "../../cli/session-args.ts";
+import type { Mode } from "../mode.ts";
+import { promptOf } from "./prompt.ts";
+import { AcpSession } from "./session.ts";
+
+export interface AcpOptions {
+  dataDir: string;
+  /** Ends all sessions, and the program. */
+  interrupt: AbortSignal;
+  /** Runs a session in a mode until that lets it end, or the signal aborts. */
+  run(options: { cwd: string; choice: SessionChoice; mode: Mode; signal: AbortSignal }): Promise<number>;
+}
+
+/** How long sessions have to end when the editor is gone, in ms. */
+const END_MS = 5000;
+
+interface Open {
+  session: AcpSession;
+  running: Promise<unknown>;
+  cwd: string;
+}
+
+/** Serves the editor until its input ends or the program is interrupted. Gives the exit status. */
+export async function serveAcp(options: AcpOptions): Promise<number> {
+  const sessions = new Map<string, Open>();
+  let capabilities: ClientCapabilities = {};
+
+  const find = (id: string): AcpSession => {
+    const found = sessions.get(id);
+    if (!found) throw RequestError.resourceNotFound(id);
+    return found.session;
+  };
+
+  const open = async (
+    client: AgentContext,
+    cwd: string,
+    choice: SessionChoice,
+    replays: boolean,
+    servers: readonly McpServer[] | undefined,
+  ) => {
+    if (!isAbsolute(cwd)) throw RequestError.invalidParams(undefined, "cwd is no absolute path");
+    if (servers && servers.length > 0) {
+      log.warn(`the editor's MCP servers are not used: ${servers.map(({ name }) => name).join(", ")}`);
+    }
+    const session = new AcpSession(client, capabilities);
+    const running = options.run({ cwd, choice, mode: session.mode, signal: options.interrupt }).then(
+      () => session.ended(new XdevError("aborted", "the session has ended")),
+      (error: unknown) => session.ended(error),
+    );
+    try {
+      const opened = await session.open(replays);
+      const entry = { session, running, cwd };
+      sessions.set(opened.sessionId, entry);
+      void running.then(() => {
+        if (sessions.get(opened.sessionId) === entry) sessions.delete(opened.sessionId);
+      });
+      return opened;
+    } catch (error) {
+      await session.close();
+      throw forEditor(error);
+    }
+  };
+
+  const close = async (id: string): Promise<void> => {
+    const entry = sessions.get(id);
+    if (!entry) return;
+    sessions.delete(id);
+    await entry.session.close();
+    await entry.running;
+  };
+
+  const app = agent({ name: "xdev" })
+    .onRequest("initialize", ({ params }) => {
+      capabilities = params.clientCapabilities ?? {};
+      return {
+        protocolVersion: Math.min(params.protocolVersion, PROTOCOL_VERSION),
+        agentInfo: { name: "xdev", title: "xdev", version: VERSION },
+        agentCapabilities: {
+          loadSession: true,
+          promptCapabilities: { image: true, embeddedContext: true },
+          sessionCapabilities: { list: {}, resume: {}, close: {}, delete: {} },
+        },
+        authMethods: [],
+      };
+    })
+    .onRequest("authenticate", () => ({}))
+    .onRequest("session/new", ({ params, client }) =>
+      open(client, params.cwd, { kind: "new" }, false, params.mcpServers),
+    )
+    .onRequest("session/load", async ({ params, client }) => {
+      await close(params.sessionId);
+      const choice: SessionChoice = { kind: "resume", id: params.sessionId };
+      const { modes, configOptions } = await open(client, params.cwd, choice, true, params.mcpServers);
+      return { modes, configOptions };
+    })
+    .onRequest("session/resume", async ({ params, client }) => {
+      await close(params.sessionId);
+      const choice: SessionChoice = { kind: "resume", id: params.sessionId };
+      const { modes, configOptions } = await open(client, params.cwd, choice, false, params.mcpServers);
+      return { modes, configOptions };
+    })
+    .onRequest("session/list", async ({ params }) => {
+      const { listSessions } = await import("../../session/list.ts");
+      const found = await listSessions(options.dataDir, params.cwd ? { cwd: params.cwd } : {});
+      return {
+        sessions: found.map(({ id, cwd, name, firstMessage, modified }) => ({
+          sessionId: id,
+          cwd,
+          title: redact(name ?? firstMessage ?? "").slice(0, 200),
+          updatedAt: new Date(modified).toISOString(),
+        })),
+      };
+    })
+    .onRequest("session/delete", async ({ params }) => {
+      await close(params.sessionId);
+      try {
+        const [{ findSession }, { deleteSession }] = await Promise.all([
+          import("../../session/list.ts"),
+          import("../../session/delete.ts"),
+        ]);
+        const { dataDir } = options;
+        await deleteSession(await findSession(dataDir, params.sessionId), { dataDir });
+      } catch (error) {
+        throw forEditor(error);
+      }
+      return {};
+    })
+    .onRequest("session/close", async ({ params }) => {
+      find(params.sessionId);
+      await close(params.sessionId);
+      return {};
+    })
+    .onRequest("session/set_mode", async ({ params }) => {
+      try {
+        await find(params.sessionId).setMode(params.modeId);
+      } catch (error) {
+        throw forEditor(error);
+      }
+      return {};
+    })
+    .onRequest("session/set_config_option", async ({ params }) => {
+      try {
+        const configOptions = await find(params.sessionId).setOption(params.configId, params.value);
+        return { configOptions };
+      } catch (error) {
+        throw forEditor(error);
+      }
+    })
+    .onRequest("session/prompt", async ({ params }) => {
+      const session = find(params.sessionId);
+      const prompt = promptOf(params.prompt);
+      try {
+        return await session.prompt(prompt);
+      } catch (error) {
+        throw forEditor(error);
+      }
+    })
+    .onNotification("session/cancel", ({ params }) => sessions.get(params.sessionId)?.session.cancel());
+
+  const connection = app.connect(ndJsonStream(output(), input()));
+  const stop = () => connection.close();
+  options.interrupt.addEventListener("abort", stop, { once: true });
+  if (options.interrupt.aborted) stop();
+  await connection.closed;
+  options.interrupt.removeEventListener("abort", stop);
+  const ending = Promise.all([...sessions.keys()].map(close));
+  await withTimeout(ending, END_MS, "the end of the sessions").catch((error: unknown) =>
+    log.debug(errorText(error)),
+  );
+  return 0;
+}
+
+/** An error in the editor's terms: what the user can read, and nothing of a key. */
+function forEditor(error: unknown): unknown {
+  if (error instanceof RequestError) return error;
+  const hint = error instanceof XdevError && error.hint !== undefined ? ` (${error.hint})` : "";
+  const text = redact(errorText(error) + hint);
+  const isMissing = error instanceof XdevError && ["no-session", "unknown-entry"].includes(error.code);
+  return isMissing ? RequestError.resourceNotFound(text) : RequestError.internalError(undefined, text);
+}
+
+function input(): ReadableStream<Uint8Array> {
+  const chunks = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await chunks.next().catch(() => ({ done: true as const, value: undefined }));
+      if (done) controller.close();
+      else controller.enqueue(new Uint8Array(value));
+    },
+    cancel: () => void process.stdin.destroy(),
+  });
+}
+
+/** A write is done when the system has taken it, so that an editor that does not read holds up the session and fills no memory. */
+function output(): WritableStream<Uint8Array> {
+  return new WritableStream({
+    write: (bytes) => new Promise((resolve) => printLong("stdout", bytes, resolve)),
+  });
+}
