@@ -6,6 +6,7 @@ export const PAGES = {
   prompts: "skills, prompt templates, rules for the model's stream, commands of your own with ! and $",
   sessions: "where conversations are kept, what the files hold, what is promised of them",
   rpc: "driving xdev from a program: commands, events and dialogs as lines of JSON",
+  acp: "xdev in an editor that knows the Agent Client Protocol: Zed, Neovim, JetBrains",
   settings: "config.yml: limits of extensions, what follows their death, hooks",
   hooks: "shell commands that are asked about tool calls, and xdev trust",
   extensions: "how to write an extension in TypeScript",

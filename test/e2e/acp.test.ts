@@ -4,6 +4,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { describe, test } from "node:test";
 import {
@@ -13,6 +14,8 @@ import {
   type RequestPermissionRequest,
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
+import { fencesOf, page } from "../docs/pages.ts";
+import { fits } from "../support/fits.ts";
 import { Folder } from "../support/folder.ts";
 import { gone } from "../support/processes.ts";
 import { XDEV } from "../support/xdev.ts";
@@ -351,4 +354,33 @@ test("acp mode takes no prompt on the command line", async () => {
   const [status] = await once(child, "close");
   assert.equal(status, 2);
   assert.match(stderr, /with --mode acp there is no prompt/);
+});
+
+test("the page on acp mode shows a conversation that goes like that", async () => {
+  using folder = new Folder();
+  const replay = folder.file("replay.json", JSON.stringify([{ text: "Hello yourself." }]));
+  folder.file("work/x", "");
+  const args = ["--mode", "acp", "--model", `replay:${replay}`, "--data-dir", join(folder.path, "data")];
+  const child = spawn(XDEV, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const [conversation] = fencesOf(page("acp")).filter(({ info }) => info === "text acp");
+  let sessionId = "";
+  for (const line of conversation!.text.trimEnd().split("\n")) {
+    const text = line.slice(2).replace("/home/me/project", join(folder.path, "work"));
+    if (line.startsWith("→ ")) {
+      child.stdin.write(`${text.replaceAll("…", sessionId)}\n`);
+      continue;
+    }
+    const shown = JSON.parse(text);
+    for (;;) {
+      const { value, done } = await lines.next();
+      assert.equal(done, false, text);
+      const record = JSON.parse(value) as { result?: { sessionId?: string } };
+      sessionId ||= record.result?.sessionId ?? "";
+      if (fits(shown, record)) break;
+    }
+  }
+  child.stdin.end();
+  const [status] = await once(child, "close");
+  assert.equal(status, 0);
 });

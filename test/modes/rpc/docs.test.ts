@@ -7,21 +7,13 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { COMMANDS, LINE_LIMIT } from "../../../src/modes/rpc/commands.ts";
 import { RpcUi } from "../../../src/modes/rpc/ui.ts";
+import { fits } from "../../support/fits.ts";
 import { Folder } from "../../support/folder.ts";
 import { type Rec, type RpcHarness, startRpc } from "../../support/rpc.ts";
 
 const page = readFileSync(new URL("../../../src/docs/rpc.md", import.meta.url), "utf8");
 const fences = (info: string) =>
   [...page.matchAll(new RegExp(`^\`\`\`${info}\n([\\s\\S]*?)^\`\`\`$`, "gm"))].map((match) => match[1]!);
-
-/** Whether a record is what the page shows of it: `…` is anything, and members may be left out. */
-function fits(shown: unknown, actual: unknown): boolean {
-  if (shown === "…") return actual !== undefined;
-  if (typeof shown !== "object" || shown === null) return shown === actual;
-  if (typeof actual !== "object" || actual === null) return false;
-  if (Array.isArray(shown) && (!Array.isArray(actual) || actual.length !== shown.length)) return false;
-  return Object.entries(shown).every(([key, value]) => fits(value, (actual as Record<string, unknown>)[key]));
-}
 
 /** Says what the page says, and waits for what it shows, in its order. */
 async function play(rpc: RpcHarness, conversation: string): Promise<void> {
