@@ -17,6 +17,14 @@ export interface About {
   data: string;
   /** Whether it has the permission `wasm`. */
   wasm: boolean;
+  /** `ctx.mode` and `ctx.hasUI`; print, and nobody to ask, without it. */
+  ui?: SessionUi;
+}
+
+export interface SessionUi {
+  mode: "tui" | "rpc" | "json" | "print";
+  /** Whether dialogs reach somebody. */
+  hasUI: boolean;
 }
 
 /** The first message to a worker. */

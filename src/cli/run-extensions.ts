@@ -105,6 +105,9 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       flags,
       // In json mode standard output is a program's; who reads it can't answer.
       user: client ? client.user : options.mode === "json" ? undefined : () => terminalUser(interrupt),
+      ui: client
+        ? { mode: "rpc", hasUI: client.hasUI() }
+        : { mode: options.mode === "json" ? "json" : "print", hasUI: false },
       notice: (text) => mode.notice(text),
     }),
     ...(parts.wrapChannel ? { wrapChannel: parts.wrapChannel } : {}),

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { Broker } from "../../sandbox/broker/index.ts";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
-import { MAX_CALL_BYTES } from "../../sandbox/guest/protocol.ts";
+import { MAX_CALL_BYTES, type SessionUi } from "../../sandbox/guest/protocol.ts";
 import type { Denials, User } from "../../sandbox/permissions/asker.ts";
 import type { RunFlags } from "../../sandbox/permissions/flags.ts";
 import { sessionFolders } from "../../sandbox/permissions/folders.ts";
@@ -27,6 +27,8 @@ export interface SessionAuthorityOptions {
   flags?: RunFlags | undefined;
   /** Who is asked; nobody without it. */
   user?: (() => Promise<User | undefined>) | undefined;
+  /** How the session is shown. */
+  ui?: SessionUi | undefined;
   /** Tells the user something once. */
   notice(text: string): void;
 }
@@ -74,6 +76,7 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
         tmp: folders.tmp,
         data: folders.data,
         wasm: session.wasm,
+        ...(options.ui ? { ui: options.ui } : {}),
       },
     } satisfies Authority;
   };

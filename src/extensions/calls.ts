@@ -12,6 +12,15 @@ import type { CallFrame } from "./frame.ts";
 export interface CallServices {
   notify(extension: string, message: string, level: string): void;
   setStatus?(extension: string, key: string, text: string | undefined): void;
+  /** Lines beside the editor; without them the widget goes. */
+  setWidget?(
+    extension: string,
+    key: string,
+    lines: readonly string[] | undefined,
+    placement: "aboveEditor" | "belowEditor" | undefined,
+  ): void;
+  setTitle?(extension: string, title: string): void;
+  setEditorText?(extension: string, text: string): void;
   /** Without it dialogs give their defaults (undefined, false). */
   dialogs?: Dialogs;
   session?: SessionAccess;
@@ -24,11 +33,33 @@ export interface ModelAccess {
   complete(prompt: string, systemPrompt: string | undefined, maxTokens: number | undefined): Promise<string>;
 }
 
+export interface DialogOptions {
+  /** After so many ms there is no answer; whoever is asked may be told. */
+  timeoutMs?: number | undefined;
+  /** Aborted when nobody waits for the answer any more. */
+  signal?: AbortSignal | undefined;
+}
+
 export interface Dialogs {
-  select(extension: string, title: string, options: readonly string[]): Promise<string | undefined>;
-  confirm(extension: string, title: string, message: string): Promise<boolean>;
-  input(extension: string, title: string, placeholder: string | undefined): Promise<string | undefined>;
-  editor(extension: string, title: string, text: string | undefined): Promise<string | undefined>;
+  select(
+    extension: string,
+    title: string,
+    options: readonly string[],
+    more?: DialogOptions,
+  ): Promise<string | undefined>;
+  confirm(extension: string, title: string, message: string, more?: DialogOptions): Promise<boolean>;
+  input(
+    extension: string,
+    title: string,
+    placeholder: string | undefined,
+    more?: DialogOptions,
+  ): Promise<string | undefined>;
+  editor(
+    extension: string,
+    title: string,
+    text: string | undefined,
+    more?: DialogOptions,
+  ): Promise<string | undefined>;
 }
 
 export interface SessionAccess {
@@ -63,13 +94,32 @@ type Call<S extends v.GenericSchema> = {
 };
 const define = <S extends v.GenericSchema>(call: Call<S>): Call<S> => call;
 
+/** What any dialog may have: a name, by which it is dismissed, and how long it may stand, in ms. */
+const dialogParams = {
+  key: v.nullish(v.pipe(v.string(), v.maxLength(100))),
+  timeout: v.nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(2_147_483_647))),
+};
+
+/** The questions of each extension that stand, by their names. */
+const standing = new WeakMap<Extension, Map<string, AbortController>>();
+
 /** Asks the user, with the extension's clocks standing still. */
-async function ask<T>(asking: () => () => void, question: Promise<T>): Promise<T> {
+async function ask<T>(
+  extension: Extension,
+  asking: () => () => void,
+  { key, timeout }: { key?: string | null | undefined; timeout?: number | null | undefined },
+  question: (more: DialogOptions) => Promise<T>,
+): Promise<T> {
+  const dismissal = new AbortController();
+  const own = standing.get(extension) ?? new Map<string, AbortController>();
+  standing.set(extension, own);
+  if (key != null) own.set(key, dismissal);
   const over = asking();
   try {
-    return await question;
+    return await question({ signal: dismissal.signal, timeoutMs: timeout ?? undefined });
   } finally {
     over();
+    if (key != null && own.get(key) === dismissal) own.delete(key);
   }
 }
 
@@ -93,35 +143,60 @@ const CALLS = {
         params.text == null ? undefined : stripControls(params.text),
       ),
   }),
+  "ui.setWidget": define({
+    params: v.object({
+      key: text,
+      lines: v.nullish(v.pipe(v.array(text), v.maxLength(1000))),
+      placement: v.nullish(v.picklist(["aboveEditor", "belowEditor"])),
+    }),
+    run: ({ name }, { key, lines, placement }, services) =>
+      services.setWidget?.(name, stripControls(key), lines?.map(stripControls), placement ?? undefined),
+  }),
+  "ui.setTitle": define({
+    params: v.object({ title: text }),
+    run: ({ name }, { title }, services) => services.setTitle?.(name, stripControls(title)),
+  }),
+  "ui.setEditorText": define({
+    params: v.object({ text: longText }),
+    run: ({ name }, params, services) => services.setEditorText?.(name, stripControls(params.text)),
+  }),
   "ui.select": define({
-    params: v.object({ title: text, options: v.pipe(v.array(text), v.maxLength(1000)) }),
-    run: ({ name }, { title, options }, { dialogs }, asking) =>
-      dialogs && ask(asking, dialogs.select(name, stripControls(title), options.map(stripControls))),
+    params: v.object({ title: text, options: v.pipe(v.array(text), v.maxLength(1000)), ...dialogParams }),
+    run: (extension, { title, options, ...more }, { dialogs }, asking) =>
+      dialogs &&
+      ask(extension, asking, more, (given) =>
+        dialogs.select(extension.name, stripControls(title), options.map(stripControls), given),
+      ),
   }),
   "ui.confirm": define({
-    params: v.object({ title: text, message: optionalText }),
-    run: ({ name }, { title, message }, { dialogs }, asking) =>
+    params: v.object({ title: text, message: optionalText, ...dialogParams }),
+    run: (extension, { title, message, ...more }, { dialogs }, asking) =>
       dialogs
-        ? ask(asking, dialogs.confirm(name, stripControls(title), stripControls(message ?? "")))
+        ? ask(extension, asking, more, (given) =>
+            dialogs.confirm(extension.name, stripControls(title), stripControls(message ?? ""), given),
+          )
         : false,
   }),
   "ui.input": define({
-    params: v.object({ title: text, placeholder: optionalText }),
-    run: ({ name }, { title, placeholder }, { dialogs }, asking) =>
+    params: v.object({ title: text, placeholder: optionalText, ...dialogParams }),
+    run: (extension, { title, placeholder, ...more }, { dialogs }, asking) =>
       dialogs &&
-      ask(
-        asking,
-        dialogs.input(
-          name,
-          stripControls(title),
-          placeholder == null ? undefined : stripControls(placeholder),
-        ),
-      ),
+      ask(extension, asking, more, (given) => {
+        const shown = placeholder == null ? undefined : stripControls(placeholder);
+        return dialogs.input(extension.name, stripControls(title), shown, given);
+      }),
   }),
   "ui.editor": define({
-    params: v.object({ title: text, text: optionalText }),
-    run: ({ name }, params, { dialogs }, asking) =>
-      dialogs && ask(asking, dialogs.editor(name, stripControls(params.title), params.text ?? undefined)),
+    params: v.object({ title: text, text: optionalText, ...dialogParams }),
+    run: (extension, { title, text: prefill, ...more }, { dialogs }, asking) =>
+      dialogs &&
+      ask(extension, asking, more, (given) =>
+        dialogs.editor(extension.name, stripControls(title), prefill ?? undefined, given),
+      ),
+  }),
+  "ui.dismiss": define({
+    params: v.object({ key: v.pipe(v.string(), v.maxLength(100)) }),
+    run: (extension, { key }) => standing.get(extension)?.get(key)?.abort(),
   }),
   "session.info": define({
     params: none,

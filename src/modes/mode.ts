@@ -22,7 +22,10 @@ export interface Mode {
 /** A program that drives the session, and the user behind it. */
 export interface Client {
   /** What extensions ask and show. */
-  ui: Required<Pick<CallServices, "notify" | "setStatus" | "dialogs">>;
+  ui: Required<Pick<CallServices, "notify" | "dialogs">> &
+    Pick<CallServices, "setStatus" | "setWidget" | "setTitle" | "setEditorText">;
+  /** Whether dialogs reach the user. */
+  hasUI(): boolean;
   /** Told the session's id as soon as it is known: extensions may ask for permissions while they load. */
   identify?(sessionId: string): void;
   /** Who is asked for permissions. */

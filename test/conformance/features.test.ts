@@ -1,7 +1,7 @@
 /** Features beyond v1 (wire-notes.md): negotiated, never sent unasked, the same on both transports. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { CALL_METHODS, type CallServices } from "../../src/extensions/calls.ts";
+import { CALL_METHODS, type CallServices, type DialogOptions } from "../../src/extensions/calls.ts";
 import { loadPeer, Session, TRANSPORTS, type Transport } from "./harness.ts";
 import { ALLOW, always, policy, type Step } from "./script.ts";
 
@@ -36,14 +36,24 @@ function services(asked: unknown[]): Partial<CallServices> {
       asked.push([name, ...args]);
       return result;
     };
+  /** Of how long a question may stand it is noted if that is limited. */
+  const dialog =
+    <T>(name: string, result: Promise<T>) =>
+    (...args: unknown[]): Promise<T> => {
+      const { timeoutMs } = args.pop() as DialogOptions;
+      return note(name, result)(...args, ...(timeoutMs === undefined ? [] : [timeoutMs]));
+    };
   return {
     notify: note("notify", undefined),
     setStatus: note("setStatus", undefined),
+    setWidget: note("setWidget", undefined),
+    setTitle: note("setTitle", undefined),
+    setEditorText: note("setEditorText", undefined),
     dialogs: {
-      select: note("select", Promise.resolve("b")),
-      confirm: note("confirm", Promise.resolve(true)),
-      input: note("input", Promise.resolve("typed")),
-      editor: note("editor", Promise.resolve("edited")),
+      select: dialog("select", Promise.resolve("b")),
+      confirm: dialog("confirm", Promise.resolve(true)),
+      input: dialog("input", Promise.resolve("typed")),
+      editor: dialog("editor", Promise.resolve("edited")),
     },
     session: {
       info: note("info", { cwd: "/w", sessionId: "s", model: "m" }),
@@ -64,6 +74,17 @@ const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, u
   ["ui.notify", { message: "hi" }, ["notify", "peer", "hi", "info"], {}],
   ["ui.setStatus", { key: "k", text: "t" }, ["setStatus", "peer", "k", "t"], {}],
   ["ui.setStatus", { key: "k", text: null }, ["setStatus", "peer", "k", undefined], {}],
+  [
+    "ui.setWidget",
+    { key: "k", lines: ["a\u001b[2J"], placement: "belowEditor" },
+    ["setWidget", "peer", "k", ["a"], "belowEditor"],
+    {},
+  ],
+  ["ui.setWidget", { key: "k" }, ["setWidget", "peer", "k", undefined, undefined], {}],
+  ["ui.setTitle", { title: "t" }, ["setTitle", "peer", "t"], {}],
+  ["ui.setEditorText", { text: "a\nb" }, ["setEditorText", "peer", "a\nb"], {}],
+  ["ui.dismiss", { key: "k" }, undefined, {}],
+  ["ui.confirm", { title: "t", key: "k", timeout: 5 }, ["confirm", "peer", "t", "", 5], { result: true }],
   ["ui.select", { title: "t", options: ["a", "b"] }, ["select", "peer", "t", ["a", "b"]], { result: "b" }],
   ["ui.confirm", { title: "t", message: "m" }, ["confirm", "peer", "t", "m"], { result: true }],
   ["ui.confirm", { title: "t" }, ["confirm", "peer", "t", ""], { result: true }],
@@ -94,6 +115,9 @@ const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, u
 /** What a session without services answers. */
 const defaults: [(typeof CALL_METHODS)[number], unknown, unknown][] = [
   ["ui.setStatus", { key: "k" }, {}],
+  ["ui.setWidget", { key: "k" }, {}],
+  ["ui.setTitle", { title: "t" }, {}],
+  ["ui.setEditorText", { text: "t" }, {}],
   ["ui.select", { title: "t", options: [] }, {}],
   ["ui.confirm", { title: "t" }, { result: false }],
   ["ui.input", { title: "t" }, {}],
@@ -134,7 +158,23 @@ const wrong: [(typeof CALL_METHODS)[number], unknown[]][] = [
       { title: "t", options: Array(1001).fill("a") },
     ],
   ],
-  ["ui.confirm", [undefined, {}, { title: 5 }, { title: "t", message: 5 }]],
+  [
+    "ui.confirm",
+    [
+      undefined,
+      {},
+      { title: 5 },
+      { title: "t", message: 5 },
+      { title: "t", timeout: -1 },
+      { title: "t", timeout: "5" },
+      { title: "t", key: 5 },
+      { title: "t", key: "x".repeat(101) },
+    ],
+  ],
+  ["ui.setWidget", [undefined, {}, { key: "k", lines: "a" }, { key: "k", placement: "left" }]],
+  ["ui.setTitle", [undefined, {}, { title: 5 }]],
+  ["ui.setEditorText", [undefined, {}, { text: 5 }]],
+  ["ui.dismiss", [undefined, {}, { key: 5 }, { key: "x".repeat(101) }]],
   ["ui.input", [undefined, {}, { title: [] }, { title: "t", placeholder: 5 }]],
   ["ui.editor", [undefined, {}, { title: true }, { title: "t", text: 5 }]],
   ["session.append", [undefined, {}, { customType: "" }, { customType: 5 }, { customType: "x".repeat(201) }]],

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { RpcClient, SessionManager } from "@earendil-works/pi-coding-agent";
@@ -98,6 +99,81 @@ describe("the program", () => {
       assert.match(JSON.stringify(records.findLast(({ type }) => type === "message_end")), /as it should/);
     });
   }
+
+  test("asks the client's user what a module asks, and shows what it shows; time-outs and aborts end a question", async () => {
+    using folder = new Folder();
+    folder.file(
+      "data/extensions/asker.ts",
+      `export default (pi) => pi.registerTool({
+        name: "ask", label: "ask", description: "", parameters: { type: "object", properties: {} },
+        async execute(id, params, signal, onUpdate, { ui, hasUI, mode }) {
+          ui.setStatus("s", "busy");
+          ui.setWidget("w", ["one", "two"], { placement: "belowEditor" });
+          ui.setWidget("drawn", () => ({ render: () => [] }));
+          ui.setTitle("a title");
+          ui.setEditorText("a draft");
+          const answers = [hasUI, mode];
+          answers.push(await ui.select("Which?", ["a", { label: "b" }]));
+          answers.push(await ui.confirm("Sure?", "Really."));
+          answers.push(await ui.input("Name", "a name"));
+          answers.push(await ui.editor("Text", "draft"));
+          answers.push(await ui.input("late", undefined, { timeout: 20, onTimeout: () => answers.push("timed out") }) ?? "none");
+          const abort = new AbortController();
+          setTimeout(() => abort.abort(), 20);
+          answers.push(await ui.confirm("unwanted", "", { signal: abort.signal }));
+          answers.push(await ui.select("before", ["a"], { signal: abort.signal }) ?? "none");
+          return { content: [{ type: "text", text: JSON.stringify(answers) }] };
+        },
+      });`,
+    );
+    const replay = folder.file(
+      "replay.json",
+      '[{"toolCalls":[{"name":"ask","arguments":{}}]},{"text":"done"}]',
+    );
+    const args = ["--mode", "rpc", "--model", `replay:${replay}`, "--data-dir", `${folder.path}/data`];
+    const child = spawn(XDEV, args, {
+      cwd: folder.path,
+      env: { PATH: process.env.PATH ?? "", HOME: folder.path },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    const send = (command: unknown) => child.stdin.write(`${JSON.stringify(command)}\n`);
+    const answers: Record<string, unknown> = {
+      "Which?": { value: "b" },
+      "Sure?": { confirmed: true },
+      Name: { value: "me" },
+      Text: { value: "text" },
+    };
+    const shown: unknown[] = [];
+    let result = "";
+    send({ id: "1", type: "prompt", message: "ask" });
+    for await (const line of createInterface({ input: child.stdout })) {
+      const { type, id, method, extension, ...rest } = JSON.parse(line) as Rec;
+      if (type === "extension_ui_request") {
+        assert.equal(extension, "asker");
+        shown.push([method, rest]);
+        const answer = answers[String(rest.title)];
+        if (answer && method !== "setTitle") send({ type: "extension_ui_response", id, ...answer });
+      }
+      if (type === "tool_execution_end") result = JSON.stringify(rest.result);
+      if (type === "agent_settled") child.stdin.end();
+    }
+    assert.match(
+      result,
+      /\[true,\\"rpc\\",\\"b\\",true,\\"me\\",\\"text\\",\\"timed out\\",\\"none\\",false,\\"none\\"\]/,
+    );
+    assert.deepEqual(shown, [
+      ["setStatus", { statusKey: "s", statusText: "busy" }],
+      ["setWidget", { widgetKey: "w", widgetLines: ["one", "two"], widgetPlacement: "belowEditor" }],
+      ["setTitle", { title: "a title" }],
+      ["set_editor_text", { text: "a draft" }],
+      ["select", { title: "Which?", options: ["a", "b"] }],
+      ["confirm", { title: "Sure?", message: "Really." }],
+      ["input", { title: "Name", placeholder: "a name" }],
+      ["editor", { title: "Text", prefill: "draft" }],
+      ["input", { title: "late", timeout: 20 }],
+      ["confirm", { title: "unwanted", message: "" }],
+    ]);
+  });
 
   test("carries out what was piped in, answers it, and ends with status 0", async () => {
     using folder = new Folder();

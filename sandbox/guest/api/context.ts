@@ -1,41 +1,64 @@
+import type { SessionUi } from "../protocol.ts";
+import { createDialogs } from "./dialogs.ts";
 import type { Registry } from "./registry.ts";
 import type { Transmitter } from "./transmit.ts";
 
 /**
- * Gives what makes `ctx` of one handler call (extension-api.md, "`ctx`" and "`ctx.ui` by mode"). Without a terminal the
+ * Gives what makes `ctx` of one handler call (extension-api.md, "`ctx`" and "`ctx.ui` by mode"). Where nobody is to be asked the
  * dialogs give their defaults and drawing has no effect. What is the same in every call is made once.
  */
 export function contextMaker(
   registry: Registry,
   transmitter: Transmitter,
+  { mode, hasUI }: SessionUi,
 ): (signal: AbortSignal) => Record<string, unknown> {
   const nothing = (): void => {};
   const never = (): boolean => false;
+  /** The user may see it; nobody waits for it. */
+  const show = (method: string, params: () => Record<string, unknown>): void => {
+    if (hasUI) transmitter.call(method, params());
+  };
+  const textOrNone = (value: unknown): string | undefined =>
+    value === undefined || value === null ? undefined : String(value);
   const ui = {
     notify: (message: unknown, level?: unknown): void =>
       transmitter.call("ui.notify", {
         message: String(message),
         level: level === undefined ? "info" : String(level),
       }),
-    select: async () => undefined,
-    confirm: async () => false,
-    input: async () => undefined,
-    editor: async () => undefined,
+    ...createDialogs(transmitter, hasUI),
     custom: async () => undefined,
-    setStatus: nothing,
-    setWidget: nothing,
-    setTitle: nothing,
+    setStatus: (key: unknown, text?: unknown): void =>
+      show("ui.setStatus", () => ({ key: String(key), text: textOrNone(text) })),
+    setWidget: (key: unknown, content?: unknown, options?: { placement?: unknown }): void => {
+      // A component is drawn by a terminal alone.
+      if (content !== undefined && content !== null && !Array.isArray(content)) return;
+      show("ui.setWidget", () => ({
+        key: String(key),
+        lines: content?.map(String),
+        placement: textOrNone(options?.placement),
+      }));
+    },
+    setTitle: (title: unknown): void => show("ui.setTitle", () => ({ title: String(title) })),
     setHeader: nothing,
     setFooter: nothing,
-    setEditorText: nothing,
+    setEditorText: (text: unknown): void => show("ui.setEditorText", () => ({ text: String(text) })),
+    pasteToEditor: (text: unknown): void => show("ui.setEditorText", () => ({ text: String(text) })),
     setEditorComponent: nothing,
     setWorkingMessage: nothing,
+    onTerminalInput: () => nothing,
     getEditorText: () => "",
+    getToolsExpanded: never,
+    setToolsExpanded: nothing,
+    theme: undefined,
+    getAllThemes: () => [],
+    getTheme: nothing,
+    setTheme: () => ({ success: false, error: "there are no themes in this mode" }),
   };
   return (signal) => ({
     ui,
-    hasUI: false,
-    mode: "print",
+    hasUI,
+    mode,
     cwd: registry.context.cwd,
     model: registry.context.model ?? undefined,
     signal,

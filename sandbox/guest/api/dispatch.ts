@@ -1,4 +1,5 @@
 /** Turns the host's frames into calls of the extension's handlers and tools, and what they give into answers. */
+import type { SessionUi } from "../protocol.ts";
 import { contextMaker } from "./context.ts";
 import type { Handler, Registry, SessionContext } from "./registry.ts";
 import { collect } from "./results.ts";
@@ -15,9 +16,13 @@ interface EventFrame {
 
 type Answer = Record<string, unknown>;
 
-export function createDispatcher(registry: Registry, transmitter: Transmitter): (frame: unknown) => void {
+export function createDispatcher(
+  registry: Registry,
+  transmitter: Transmitter,
+  ui: SessionUi = { mode: "print", hasUI: false },
+): (frame: unknown) => void {
   const running = new Map<string, AbortController>();
-  const createContext = contextMaker(registry, transmitter);
+  const createContext = contextMaker(registry, transmitter, ui);
   const streamed = new StreamedMessage();
 
   const answerEvent = async (frame: EventFrame): Promise<void> => {

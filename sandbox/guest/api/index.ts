@@ -36,7 +36,7 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   const modules = createModules(host, system, pi, { complete, storageFolder: about.data });
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
-  const dispatch = createDispatcher(registry, transmitter);
+  const dispatch = createDispatcher(registry, transmitter, about.ui);
   void load(host, about, registry, modules, pi, transmitter);
   return dispatch;
 }

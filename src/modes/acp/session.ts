@@ -78,9 +78,9 @@ export class AcpSession {
         ui: {
           notify: (extension, message, level) =>
             log.debug(`extension ${extension} says (${level}): ${message}`),
-          setStatus: () => {},
           dialogs: acpDialogs(asking),
         },
+        hasUI: () => this.#capabilities.elicitation?.form != null,
         identify: (id) => this.#id.resolve(id),
         user: () => acpUser(asking),
         serve: (served) => this.#serve(served),

@@ -16,8 +16,12 @@ export function createRpcMode(interrupt: AbortSignal): Mode & { client: Client }
       ui: {
         notify: (extension, message, level) => ui.notify(extension, message, level),
         setStatus: (extension, key, text) => ui.setStatus(extension, key, text),
+        setWidget: (extension, key, lines, placement) => ui.setWidget(extension, key, lines, placement),
+        setTitle: (extension, title) => ui.setTitle(extension, title),
+        setEditorText: (extension, text) => ui.setEditorText(extension, text),
         dialogs: ui,
       },
+      hasUI: () => true,
       async user() {
         const { dialogUser } = await import("../../../sandbox/permissions/prompt.ts");
         return dialogUser(ui.lineDialog());

@@ -3,15 +3,8 @@
  * waits for the `extension_ui_response` with its id. One that nobody answers any more gives its default: undefined, or false.
  */
 import type { Dialog } from "../../../sandbox/permissions/prompt.ts";
-import type { Dialogs } from "../../extensions/calls.ts";
+import type { DialogOptions, Dialogs } from "../../extensions/calls.ts";
 import type { DialogAnswer } from "./commands.ts";
-
-export interface DialogOptions {
-  /** After so many ms there is no answer; the client is told with the question. */
-  timeoutMs?: number | undefined;
-  /** Aborted when nobody waits for the answer any more. */
-  signal?: AbortSignal | undefined;
-}
 
 /** So many questions may stand at a time; a further one gets its default. */
 const PENDING_LIMIT = 1000;
