@@ -8,7 +8,9 @@ import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
 import { describe, test } from "node:test";
 import {
+  type ClientCapabilities,
   type ClientContext,
+  type CreateElicitationRequest,
   client,
   ndJsonStream,
   type RequestPermissionRequest,
@@ -25,6 +27,9 @@ class Editor implements AsyncDisposable {
   readonly folder = new Folder();
   readonly updates: { sessionId: string; update: SessionUpdate }[] = [];
   readonly permissions: RequestPermissionRequest[] = [];
+  readonly forms: CreateElicitationRequest[] = [];
+  /** What is filled in, form after form; then they are cancelled. */
+  answers: (string | boolean)[] = [];
   /** The option that is chosen when permission is asked for; undefined: the question is cancelled. */
   choice: string | undefined;
   stderr = "";
@@ -34,7 +39,11 @@ class Editor implements AsyncDisposable {
   #done!: Promise<void>;
   #wake: () => void = () => {};
 
-  static async start(script: unknown, files: Record<string, string> = {}): Promise<Editor> {
+  static async start(
+    script: unknown,
+    files: Record<string, string> = {},
+    clientCapabilities: ClientCapabilities = {},
+  ): Promise<Editor> {
     const editor = new Editor();
     const { folder } = editor;
     for (const [name, text] of Object.entries(files)) folder.file(name, text);
@@ -69,6 +78,11 @@ class Editor implements AsyncDisposable {
         editor.updates.push(params);
         editor.#wake();
       })
+      .onRequest("elicitation/create", ({ params }) => {
+        editor.forms.push(params);
+        const [value] = editor.answers.splice(0, 1);
+        return value === undefined ? { action: "cancel" } : { action: "accept", content: { value } };
+      })
       .onRequest("session/request_permission", ({ params }) => {
         editor.permissions.push(params);
         const { choice } = editor;
@@ -82,7 +96,7 @@ class Editor implements AsyncDisposable {
         await over.promise;
       });
     editor.agent = await ready.promise;
-    const answer = await editor.agent.request("initialize", { protocolVersion: 1, clientCapabilities: {} });
+    const answer = await editor.agent.request("initialize", { protocolVersion: 1, clientCapabilities });
     assert.equal(answer.protocolVersion, 1);
     assert.equal(answer.agentInfo?.name, "xdev");
     return editor;
@@ -300,6 +314,33 @@ describe("an editor", () => {
         .told(id)
         .find((update) => update.sessionUpdate === "tool_call_update" && update.status !== "in_progress");
       assert.equal(end?.sessionUpdate === "tool_call_update" && end.status, allowed ? "completed" : "failed");
+    });
+  }
+
+  for (const elicitation of [{ form: {} }, undefined]) {
+    test(`${elicitation ? "with" : "without"} forms: what an extension asks has ${elicitation ? "an answer" : "its default"}`, async () => {
+      await using editor = await Editor.start(
+        [{ toolCalls: [{ name: "ask", arguments: {} }] }, { text: "done" }],
+        {
+          "data/extensions/ask.ts": `export default (pi) => pi.registerTool({
+            name: "ask", label: "ask", description: "", parameters: { type: "object", properties: {} },
+            execute: async (id, params, signal, onUpdate, { ui, hasUI }) => JSON.stringify([
+              hasUI, await ui.select("Which?", ["a", "b"]), await ui.confirm("Sure?", "Really."), await ui.input("Name"), await ui.select("Odd?", ["a"]),
+            ]),
+          });`,
+        },
+        elicitation ? { elicitation } : {},
+      );
+      editor.answers = ["b", true, "me", "not offered"];
+      const id = await editor.open();
+      await editor.prompt(id);
+      const expected = elicitation ? [true, "b", true, "me", null] : [false, null, false, null, null];
+      const [end] = editor
+        .told(id)
+        .filter((update) => update.sessionUpdate === "tool_call_update" && update.status === "completed");
+      assert.ok(JSON.stringify(end).includes(JSON.stringify(JSON.stringify(expected)).slice(1, -1)));
+      assert.equal(editor.forms.length, elicitation ? 4 : 0);
+      if (elicitation) assert.match(JSON.stringify(editor.forms[0]), /"message":"ask: Which\?"/);
     });
   }
 
