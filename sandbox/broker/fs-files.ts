@@ -13,7 +13,7 @@ import {
   statData,
   timeParam,
 } from "./fs-params.ts";
-import { attempt, locate } from "./fs-place.ts";
+import { attempt, checkChangeable, locate } from "./fs-place.ts";
 import { chmodFd, readFd, statFd, syncFd, truncateFd, utimesFd, writeFd } from "./fs-raw.ts";
 
 /** What is read at first of a file that does not say how large it is. */
@@ -147,6 +147,7 @@ export const fileOperations: Operations = {
     run: ({ id, mode }, context) =>
       use(context, id, "fchmod", async (fd, asked) => {
         checkMode(mode, asked);
+        checkChangeable(await statFd(fd), asked);
         await chmodFd(fd, mode);
         return {};
       }),
@@ -155,7 +156,8 @@ export const fileOperations: Operations = {
   "fs.futimes": operation({
     params: v.strictObject({ id: idParam, atime: timeParam, mtime: timeParam }),
     run: ({ id, atime, mtime }, context) =>
-      use(context, id, "futime", async (fd) => {
+      use(context, id, "futime", async (fd, asked) => {
+        checkChangeable(await statFd(fd), asked);
         await utimesFd(fd, atime, mtime);
         return {};
       }),

@@ -13,7 +13,15 @@ import { entriesIn } from "./fs-listing.ts";
 import { holdName } from "./fs-names.ts";
 import { checkMode } from "./fs-open.ts";
 import { type EntryType, entryType, modeParam, pathParam } from "./fs-params.ts";
-import { attempt, checkMovable, demandBelow, holdPlace, locate, type Place } from "./fs-place.ts";
+import {
+  attempt,
+  checkMovable,
+  checkNoDevice,
+  demandBelow,
+  holdPlace,
+  locate,
+  type Place,
+} from "./fs-place.ts";
 
 /** The most entries that one listing gives. */
 const MAX_ENTRIES = 100_000;
@@ -82,6 +90,7 @@ export const folderOperations: Operations = {
       const asked = { syscall: "rm", path };
       return attempt(asked, async () => {
         const place = await locate(context, asked, path, false, "write");
+        checkNoDevice(place, asked);
         checkMovable(place, asked, context);
         try {
           await remove(context, asked, place, recursive);

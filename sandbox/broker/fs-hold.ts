@@ -58,9 +58,10 @@ async function holdByDescriptor(path: string): Promise<Held> {
 }
 
 /**
- * Holds where a path leads before it is known where that is, on Linux. `allow` is asked about the canonical path, which the kernel
- * tells of what is held; nothing is known of what is there until then. Undefined if `allow` says no, or if there is nothing, or
- * nothing that has a path: then it is to be found out step by step.
+ * Holds what is at a path without finding out first where that leads, on Linux: where no link is on the way, the kernel's name for
+ * what is held is the path itself. Any other name may be one that another mount namespace has for another file (`/proc/PID/root`), or
+ * that is hidden below a mount. Undefined for those, if `allow` says no, and if there is nothing: then it is to be found out step
+ * by step. Nothing is told of what is there before `allow` was asked.
  * @param follow whether a link in the last place is followed
  */
 export async function holdAllowed(
@@ -72,16 +73,14 @@ export async function holdAllowed(
   const flags = O_PATH | O_CLOEXEC | (follow ? 0 : O_NOFOLLOW);
   const fd = await openFd(path, flags).catch(() => undefined);
   if (fd === undefined) return undefined;
-  let name: string | undefined;
+  let isAllowed = false;
   try {
-    name = readlinkSync(linkOf(fd));
-  } catch {
-    // Said step by step.
+    // Bytes that are no UTF-8 read as this character.
+    isAllowed = !path.includes("\ufffd") && readlinkSync(linkOf(fd)) === path && allow(path);
+  } finally {
+    if (!isAllowed) closeSync(fd);
   }
-  // What was removed has such an end; a pipe and what was unmounted do not begin so.
-  if (name?.startsWith("/") && !name.endsWith(" (deleted)") && allow(name)) return heldBy(fd, name);
-  closeSync(fd);
-  return undefined;
+  return isAllowed ? heldBy(fd, path) : undefined;
 }
 
 const linkOf = (fd: number): string => `/proc/self/fd/${fd}`;

@@ -16,7 +16,15 @@ import { type CallContext, type Operations, operation } from "./broker.ts";
 import { type Asked, fsError } from "./fs-errors.ts";
 import { type Held, holdFolder, Moved, sameFile } from "./fs-hold.ts";
 import { pathParam } from "./fs-params.ts";
-import { attempt, checkMovable, checkOpenable, holdPlace, locate, type Place } from "./fs-place.ts";
+import {
+  attempt,
+  checkMovable,
+  checkNoDevice,
+  checkOpenable,
+  holdPlace,
+  locate,
+  type Place,
+} from "./fs-place.ts";
 
 /** Decides on a name that is to be acted on itself, and gives its folder, held, and a path to it there. */
 export async function holdName(
@@ -46,6 +54,7 @@ export const nameOperations: Operations = {
       const asked = { syscall: "unlink", path };
       return attempt(asked, async () => {
         const place = await locate(context, asked, path, false, "write");
+        checkNoDevice(place, asked);
         await using name = await holdName(place, asked);
         await checkFolder(place, name.act, asked);
         await unlink(name.act);
@@ -91,6 +100,7 @@ export const nameOperations: Operations = {
       const asked = { syscall: "symlink", path: target, dest: path };
       return attempt(asked, async () => {
         const place = await locate(context, asked, path, false, "write");
+        checkNoDevice(place, asked);
         if (target === "") throw fsError("ENOENT", asked);
         await checkTarget(context, asked, place, target);
         const goesUp = target.split(/[/\\]/).includes("..");
@@ -133,7 +143,10 @@ async function mayHaveNames(act: string): Promise<boolean> {
 async function move(context: CallContext, asked: Asked, path: string, dest: string) {
   const from = await locate(context, asked, path, false, "read", "write");
   const to = await locate(context, asked, dest, false, "write");
-  for (const place of [from, to]) checkMovable(place, asked, context);
+  for (const place of [from, to]) {
+    checkNoDevice(place, asked);
+    checkMovable(place, asked, context);
+  }
   await using source = await holdName(from, asked);
   await using target = await holdName(to, asked);
   await checkFolder(from, source.act, asked);

@@ -173,6 +173,21 @@ export function checkMovable({ path }: Place, asked: Asked, { folders, rights }:
 }
 
 /**
+ * Throws for the harmless devices: they may be read and written by anybody, and who runs as root must not change, move or remove
+ * them for the whole machine.
+ */
+export function checkNoDevice({ path }: { path: string }, asked: Asked): void {
+  if (DEVICES.has(path)) throw fsError("EACCES", asked);
+}
+
+/** Throws for what has no mode and times of its own to change: anything but files and folders. */
+export function checkChangeable(info: { isFile(): boolean; isDirectory(): boolean }, asked: Asked): void {
+  if (!info.isFile() && !info.isDirectory()) {
+    throw fsError("EACCES", asked, ": it is neither a file nor a folder");
+  }
+}
+
+/**
  * Paths that the rights are not asked about: the folders of processes hold their memory, environment and open files; what the
  * names in /dev lead to depends on what the agent has open; and macOS has names under which everything is there once more.
  */

@@ -8,7 +8,15 @@ import { type Asked, fsError } from "./fs-errors.ts";
 import { type Held, hold, holdFolder, Moved, sameFile } from "./fs-hold.ts";
 import { checkMode } from "./fs-open.ts";
 import { modeParam, pathParam, statData, timeParam } from "./fs-params.ts";
-import { attempt, checkOpenable, find, holdPlace, locate } from "./fs-place.ts";
+import {
+  attempt,
+  checkChangeable,
+  checkNoDevice,
+  checkOpenable,
+  find,
+  holdPlace,
+  locate,
+} from "./fs-place.ts";
 
 /** Acts on what is at a path when every link is followed. */
 function onPlace<T>(
@@ -85,6 +93,7 @@ export const placeOperations: Operations = {
       const asked = { syscall: "chmod", path };
       return onPlace(context, asked, ["write"], async (held) => {
         checkMode(mode, asked);
+        checkChangeable(held.info, asked);
         await checkOpenable(held, asked, context);
         await chmod(held.act, mode);
         return {};
@@ -97,6 +106,7 @@ export const placeOperations: Operations = {
     run({ path, atime, mtime }, context) {
       const asked = { syscall: "utime", path };
       return onPlace(context, asked, ["write"], async (held) => {
+        checkChangeable(held.info, asked);
         await checkOpenable(held, asked, context);
         await utimes(held.act, atime, mtime);
         return {};
@@ -110,6 +120,7 @@ export const placeOperations: Operations = {
       const asked = { syscall: "lutime", path };
       return attempt(asked, async () => {
         const place = await locate(context, asked, path, false, "write");
+        checkNoDevice(place, asked);
         await using folder = await holdFolder(dirname(place.path));
         const name = basename(place.path);
         if (name === "") throw fsError("EPERM", asked);

@@ -1,9 +1,10 @@
 /** The figures of the session benchmark next to the targets. */
 import { LENGTHS, type LengthFigures, SESSIONS, type SessionResult } from "./session.ts";
+import { TOKENS, type Tokens } from "./stream.ts";
 import { table } from "./table.ts";
 
-/** What is promised: open and context grow with the length and no more, append and list do not; and a list's multiple of reading. */
-const TARGETS = { linear: 1.5, constant: 1.5, list: 2 };
+/** What is promised: open and context grow with the length and no more, append and list do not; a list's multiple of reading, and of discarding. */
+const TARGETS = { linear: 1.5, constant: 1.5, list: 2, json: 2 };
 
 export interface SessionVerdict {
   of: string;
@@ -12,8 +13,10 @@ export interface SessionVerdict {
   met: boolean;
 }
 
-export function judgeSession({ lengths, listed }: SessionResult): SessionVerdict[] {
+export function judgeSession({ lengths, listed, stream }: SessionResult): SessionVerdict[] {
   const [short, middle, long] = LENGTHS;
+  const [few, more, most] = TOKENS;
+  const token = (from: Tokens, to: Tokens) => (stream[to].json - stream[from].json) / (to - from);
   const verdict = (of: string, value: number, target: number) => ({
     of,
     value,
@@ -28,6 +31,16 @@ export function judgeSession({ lengths, listed }: SessionResult): SessionVerdict
     verdict(`append to ${long} by to ${short}`, whole("append"), TARGETS.constant),
     verdict(`a list's line of ${long} by of ${short}`, whole("list"), TARGETS.constant),
     verdict(`list of ${SESSIONS} by reading 4 KB of each`, listed.ours / listed.reading, TARGETS.list),
+    verdict(
+      `processor for ${few} tokens in json mode by discarding them`,
+      stream[few].json / stream[few].discarded,
+      TARGETS.json,
+    ),
+    verdict(
+      `processor for each token, beyond ${more} by beyond ${few}`,
+      token(more, most) / token(few, more),
+      TARGETS.linear,
+    ),
   ];
 }
 
@@ -64,6 +77,18 @@ export function sessionText(result: SessionResult): string {
     table(
       [["entries", "MB", "append, µs", "open, ms", "context, ms", "line of a list, µs"], ...rows],
       [0, 1, 2, 3, 4, 5],
+    ),
+    "",
+    table(
+      [
+        ["tokens", "discarded, s", "json, s"],
+        ...TOKENS.map((tokens) => [
+          String(tokens),
+          result.stream[tokens].discarded.toFixed(2),
+          result.stream[tokens].json.toFixed(2),
+        ]),
+      ],
+      [0, 1, 2],
     ),
     "",
     `${SESSIONS} sessions: listed in ${ours.toFixed(0)} ms (${first.toFixed(0)} the first time), 4 KB of each read in ${reading.toFixed(0)} ms`,

@@ -9,6 +9,7 @@ import { loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { listSessions, SessionStore, summaryOf } from "../../src/session/index.ts";
 import { percentile } from "./measure.ts";
+import { measureStream, type StreamFigures } from "./stream.ts";
 
 export const LENGTHS = [1000, 10_000, 100_000] as const;
 export type Length = (typeof LENGTHS)[number];
@@ -44,6 +45,7 @@ export interface SessionResult {
     first: number;
     reading: number;
   };
+  stream: StreamFigures;
 }
 
 /** Throws when something fails. Leaves no file behind. */
@@ -59,7 +61,9 @@ export async function benchmarkSession(options: {
     const lengths = await measureLengths(scratch, runs, progress);
     progress(`${runs} lists of ${SESSIONS} sessions`);
     const listed = await measureList(join(scratch, "many"), runs);
-    return { runs, bun: Bun.version, load, lengths, listed };
+    progress("answers in json mode");
+    const stream = await measureStream(join(scratch, "stream"), runs);
+    return { runs, bun: Bun.version, load, lengths, listed, stream };
   } finally {
     await rm(scratch, { recursive: true, force: true });
   }

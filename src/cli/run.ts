@@ -81,7 +81,7 @@ export async function run(
   const mode: Mode =
     extras.mode ??
     (options.mode === "json"
-      ? createJsonMode()
+      ? createJsonMode(interrupt)
       : options.mode === "rpc"
         ? await rpcMode(prompt, files, interrupt)
         : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) }));
@@ -299,7 +299,7 @@ function listen(session: AgentSession, mode: Mode): { last: AgentMessage | undef
     if (event.type === "notice") return mode.notice(event.text);
     if (event.type === "command_output") return mode.say(event.text);
     if (event.type === "message_end" && event.message.role === "assistant") answers.last = event.message;
-    mode.event(event);
+    return mode.event(event);
   });
   return answers;
 }

@@ -52,7 +52,9 @@ export class Guests {
     this.#watch ??= new MemoryWatch();
     const prepared = this.#prepared;
     this.#prepared = undefined;
-    return this.#watch.guard(await (prepared ?? platform.startGuest()), limits);
+    // One that could not be started is no reason not to try.
+    const guest = await (prepared?.catch(() => platform.startGuest()) ?? platform.startGuest());
+    return this.#watch.guard(guest, limits);
   }
 
   /** The user starts it anew: what was is forgotten. */

@@ -4,13 +4,16 @@
  */
 import type { SessionEvent } from "../agent/agent-session-types.ts";
 import { slimPart } from "../agent/stream-part.ts";
-import { log, redact } from "../base/log.ts";
-import { printLong } from "../base/output.ts";
-import { escapeControls } from "../base/text.ts";
+import { log } from "../base/log.ts";
 import { failureOf, type Mode } from "./mode.ts";
+import { RecordWriter, standardOutput } from "./records.ts";
+import { wireEvent } from "./wire.ts";
 
-export function createJsonMode(): Mode {
-  const print = (value: unknown) => printLong("stdout", `${escapeControls(redact(JSON.stringify(value)))}\n`);
+/** @param interrupt afterwards nobody waits for the reader */
+export function createJsonMode(interrupt: AbortSignal): Mode {
+  const writer = new RecordWriter(standardOutput);
+  interrupt.addEventListener("abort", () => writer.release(), { once: true });
+  const print = (value: unknown) => writer.send(value);
   // The header is the first line, whatever extensions have to say while they load.
   let early: unknown[] | undefined = [];
   const write = (value: unknown) => (early ? void early.push(value) : print(value));
@@ -31,7 +34,10 @@ export function createJsonMode(): Mode {
       for (const value of early) print(value);
       early = undefined;
     },
-    event: (event) => write(slim(event)),
+    event(event) {
+      write(slim(event));
+      return writer.ready();
+    },
     notice: (text) => write({ type: "notice", text }),
     say: (text) => write({ type: "command_output", text }),
     finish(messages, end) {
@@ -42,7 +48,9 @@ export function createJsonMode(): Mode {
   };
 }
 
+/** What a message has cost so far is in its end. */
 function slim(event: SessionEvent): unknown {
-  if (event.type !== "message_update") return event;
-  return { type: event.type, assistantMessageEvent: slimPart(event.assistantMessageEvent) };
+  if (event.type !== "message_update") return wireEvent(event);
+  const { type, assistantMessageEvent } = event;
+  return { type, assistantMessageEvent: slimPart(assistantMessageEvent) };
 }

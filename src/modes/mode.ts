@@ -8,7 +8,8 @@ import type { SessionHeader } from "../session/types.ts";
 export interface Mode {
   /** The session is known; without a header: there will be none. The second call does nothing. */
   begin(header: SessionHeader | undefined): void;
-  event(event: SessionEvent): void;
+  /** Where it gives a promise, its reader does not keep up, and is waited for. */
+  event(event: SessionEvent): void | Promise<void>;
   /** Something that the user has to know and the model has not. */
   notice(text: string): void;
   /** Text that is the answer although no model gave it (an extension's command). */

@@ -1,6 +1,6 @@
 /** A client of rpc mode in the test's own process: real streams, a real session, a model that says what it is told to. */
 import { PassThrough } from "node:stream";
-import type { RecordOutput } from "../../src/modes/rpc/connection.ts";
+import type { RecordOutput } from "../../src/modes/records.ts";
 import { openRpc, type Rpc } from "../../src/modes/rpc/rpc.ts";
 import { type Harness, type HarnessOptions, type ScriptStep, startSession } from "./agent-session.ts";
 import type { Folder } from "./folder.ts";

@@ -4,23 +4,10 @@
  */
 import type { Readable } from "node:stream";
 import { errorText } from "../../base/errors.ts";
-import { log, redact } from "../../base/log.ts";
-import { printLong } from "../../base/output.ts";
-import { escapeControls } from "../../base/text.ts";
+import { log } from "../../base/log.ts";
 import { LineReader } from "../../extensions/lines.ts";
+import { type RecordOutput, RecordWriter } from "../records.ts";
 import { LINE_LIMIT } from "./commands.ts";
-
-/** So much may be on its way to the client before we wait for it, in UTF-16 units. */
-const UNREAD_LIMIT = 1024 * 1024;
-
-/** Where records go. `written` is called when the system has taken the text or refused it. */
-export interface RecordOutput {
-  write(text: string, written: () => void): void;
-}
-
-export const standardOutput: RecordOutput = {
-  write: (text, written) => printLong("stdout", text, written),
-};
 
 export interface ConnectionOptions {
   input: Readable;
@@ -36,45 +23,12 @@ export interface LineHandler {
   tooLong(limit: number): void;
 }
 
-export class Connection {
+export class Connection extends RecordWriter {
   readonly #options: ConnectionOptions;
-  #unread = 0;
-  #waiting: { promise: Promise<void>; resolve: () => void } | undefined;
-  #isOver = false;
 
   constructor(options: ConnectionOptions) {
+    super(options.output);
     this.#options = options;
-  }
-
-  /** Writes a record behind those before it. What is no JSON is logged and left out. */
-  send(record: unknown): void {
-    try {
-      this.sendText(JSON.stringify(record));
-    } catch (error) {
-      log.error(`a record can't be written as JSON: ${errorText(error)}`);
-    }
-  }
-
-  /** The same for what is JSON already. */
-  sendText(json: string): void {
-    const text = `${escapeControls(redact(json))}\n`;
-    this.#unread += text.length;
-    this.#options.output.write(text, () => {
-      this.#unread -= text.length;
-      if (this.#unread <= UNREAD_LIMIT / 2) this.#release();
-    });
-  }
-
-  /** Undefined while the client keeps up; otherwise resolves when it has caught up, or is gone. */
-  ready(): Promise<void> | undefined {
-    if (this.#unread <= UNREAD_LIMIT || this.#isOver) return undefined;
-    this.#waiting ??= Promise.withResolvers<void>();
-    return this.#waiting.promise;
-  }
-
-  #release(): void {
-    this.#waiting?.resolve();
-    this.#waiting = undefined;
   }
 
   /** Gives each line to the handler, until the input ends or the program is interrupted. Afterwards nobody waits for the client. */
@@ -96,7 +50,7 @@ export class Connection {
     };
     const stop = () => {
       input.destroy();
-      this.#end();
+      this.release();
     };
     interrupt.addEventListener("abort", stop, { once: true });
     try {
@@ -113,12 +67,7 @@ export class Connection {
       if (!interrupt.aborted) log.debug(`the client's end: ${errorText(error)}`);
     } finally {
       interrupt.removeEventListener("abort", stop);
-      this.#end();
+      this.release();
     }
-  }
-
-  #end(): void {
-    this.#isOver = true;
-    this.#release();
   }
 }

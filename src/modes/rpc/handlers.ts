@@ -2,8 +2,8 @@
 import { existsSync } from "node:fs";
 import type { AgentSession } from "../../agent/agent-session-types.ts";
 import { resolvePath } from "../../base/files.ts";
+import { treeJson, wireModel } from "../wire.ts";
 import type { CommandOf, CommandType } from "./commands.ts";
-import { treeJson, wireModel } from "./wire.ts";
 
 export interface HandlerContext {
   session: AgentSession;

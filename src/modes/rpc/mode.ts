@@ -1,6 +1,6 @@
 /** Rpc mode among the others: what a run has to say besides the session's events, as records. */
 import type { Client, Mode } from "../mode.ts";
-import { standardOutput } from "./connection.ts";
+import { standardOutput } from "../records.ts";
 import { openRpc } from "./rpc.ts";
 
 /** Listens on standard input from now on. The session's events are written by `serve`, so `event` writes none. */

@@ -9,11 +9,12 @@ import { errorText, XdevError } from "../../base/errors.ts";
 import { log, redact } from "../../base/log.ts";
 import { withTimeout } from "../../base/time.ts";
 import type { Served } from "../mode.ts";
+import type { RecordOutput } from "../records.ts";
+import { wireEvent } from "../wire.ts";
 import { type Command, type CommandType, parseLine } from "./commands.ts";
-import { Connection, type RecordOutput } from "./connection.ts";
+import { Connection } from "./connection.ts";
 import { HANDLERS, type HandlerContext, Json } from "./handlers.ts";
 import { RpcUi } from "./ui.ts";
-import { wireEvent } from "./wire.ts";
 
 export interface RpcOptions {
   input: Readable;

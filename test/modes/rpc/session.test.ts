@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { readFileSync, statSync } from "node:fs";
 import { describe, test } from "node:test";
 import { addSecret } from "../../../src/base/log.ts";
-import { treeJson } from "../../../src/modes/rpc/wire.ts";
+import { treeJson } from "../../../src/modes/wire.ts";
 import type { TreeNode } from "../../../src/session/types.ts";
 import { ScriptedModel, tool } from "../../support/agent-session.ts";
 import { Folder } from "../../support/folder.ts";

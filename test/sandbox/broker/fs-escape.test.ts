@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { CallError } from "../../../sandbox/broker/broker.ts";
 import { bytesOf, Extension, NEW_FILE } from "./fs-support.ts";
 
 const READ = { read: true };
@@ -323,5 +324,99 @@ describe("files that an extension may not reach", () => {
       swapper.stdin.end();
       await exited;
     }
+  });
+});
+
+describe("what the kernel calls by the path of another file", () => {
+  const UNSHARE = ["unshare", "-rm", "sh", "-c"];
+  const canMount = spawnSync(UNSHARE[0]!, [...UNSHARE.slice(1), "mount -t tmpfs none /mnt"]).status === 0;
+
+  test("a file of another mount namespace, behind a link to /proc, is not the one that was granted", {
+    skip: canMount ? false : "needs a mount namespace",
+  }, async () => {
+    await using extension = new Extension();
+    const { work } = extension;
+    await extension.write("ours", "ours");
+    fs.symlinkSync("/proc", join(work, "p"));
+    const make = `mount -t tmpfs none ${work} && echo theirs > ${work}/theirs && echo theirs > ${work}/ours && echo ready && exec sleep 600`;
+    const other = spawn(UNSHARE[0]!, [...UNSHARE.slice(1), make], { stdio: ["ignore", "pipe", "inherit"] });
+    try {
+      await new Promise((resolve) => other.stdout.once("data", resolve));
+      const at = (name: string) => `p/${other.pid}/root${work}/${name}`;
+      for (const [operation, params] of [
+        ["stat", { path: at("theirs") }],
+        ["lstat", { path: at("theirs") }],
+        ["access", { path: at("theirs"), mode: 0 }],
+        ["realpath", { path: at("theirs") }],
+        ["readFile", { path: at("theirs"), flags: READ }],
+        ["open", { path: at("theirs"), flags: READ, ...MODE }],
+        ["truncate", { path: at("theirs"), length: 0 }],
+        ["chmod", { path: at("theirs"), mode: 0o600 }],
+      ] as const) {
+        assert.equal((await extension.error(operation, params)).code, "ENOENT", operation);
+      }
+      assert.equal(
+        Buffer.from((await extension.call("readFile", { path: at("ours"), flags: READ })).bytes!).toString(),
+        "ours",
+      );
+      await extension.call("writeFile", { path: at("theirs"), ...NEW_FILE }, bytesOf("by the extension"));
+      assert.equal(fs.readFileSync(`/proc/${other.pid}/root${work}/theirs`, "utf8"), "theirs\n");
+    } finally {
+      other.kill("SIGKILL");
+    }
+  });
+
+  test("a name that is no text, behind a link, is not the one that reads like it", async () => {
+    await using extension = new Extension();
+    const { secret, work } = extension;
+    // By a shell: not every runtime makes such names.
+    const make = 'd=$(printf "%s/caf\\351" "$1"); mkdir "$d"; echo not granted > "$d/f"; ln -s "$d" "$2"';
+    assert.equal(spawnSync("sh", ["-c", make, "sh", secret, join(work, "link")]).status, 0);
+    // What is granted is the folder whose name really has that character.
+    const has = (request: { path?: string }) => request.path?.startsWith(`${secret}/caf\ufffd`) === true;
+    const demand = async (request: { path?: string }) => {
+      if (!has(request)) throw new CallError("EACCES", "EACCES: permission denied");
+    };
+    Object.assign(extension.context, { rights: { has, demand } });
+    await extension.error("readFile", { path: "link/f", flags: READ });
+  });
+});
+
+describe("the harmless devices", () => {
+  test("are read and written, and neither changed, moved nor removed: who runs as root would do so for everybody", async () => {
+    await using extension = new Extension();
+    await extension.write("own", "own");
+    const device = "/dev/full";
+    const before = fs.statSync(device);
+    const [atime, mtime] = [before.atimeMs / 1000, before.mtimeMs / 1000];
+    // What is tried changes nothing if it is let through, as far as that can be.
+    const mode = before.mode & 0o777;
+    for (const [operation, params] of [
+      ["chmod", { path: device, mode }],
+      ["utimes", { path: device, atime, mtime }],
+      ["lutimes", { path: device, atime, mtime }],
+      ["unlink", { path: device }],
+      ["rm", { path: device, recursive: true, force: true }],
+      ["rename", { path: device, dest: "moved" }],
+      ["rename", { path: "own", dest: device }],
+      ["symlink", { target: "own", path: device, folder: false }],
+      ["link", { path: device, dest: "hard" }],
+      ["link", { path: "own", dest: device }],
+    ] as const) {
+      const { code } = await extension.error(operation, params);
+      assert.ok(
+        code === "EACCES" || (operation === "link" && /EPERM|EEXIST/.test(code)),
+        `${operation}: ${code}`,
+      );
+    }
+    const { value: id } = await extension.call("open", {
+      path: "/dev/null",
+      flags: { write: true },
+      ...MODE,
+    });
+    assert.equal((await extension.error("fchmod", { id, mode: 0o666 })).code, "EACCES");
+    assert.equal((await extension.error("futimes", { id, atime, mtime })).code, "EACCES");
+    await extension.call("close", { id });
+    assert.deepEqual([fs.statSync(device).mode, fs.statSync(device).mtimeMs], [before.mode, before.mtimeMs]);
   });
 });

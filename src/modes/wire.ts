@@ -1,8 +1,8 @@
-/** What goes out in rpc mode, as data that may leave the program and costs what it says. */
+/** What goes out in rpc and json mode, as data that may leave the program and costs what it says. */
 import type { Api, Model } from "@earendil-works/pi-ai";
-import type { SessionEvent } from "../../agent/agent-session-types.ts";
-import { slimPart } from "../../agent/stream-part.ts";
-import type { TreeNode } from "../../session/types.ts";
+import type { SessionEvent } from "../agent/agent-session-types.ts";
+import { slimPart } from "../agent/stream-part.ts";
+import type { TreeNode } from "../session/types.ts";
 
 /** A part of a stream without the message so far: with it, a long answer would cost the square of its length. */
 export function wireEvent(event: SessionEvent): unknown {
