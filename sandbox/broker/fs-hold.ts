@@ -75,12 +75,22 @@ export async function holdAllowed(
   if (fd === undefined) return undefined;
   let isAllowed = false;
   try {
-    // Bytes that are no UTF-8 read as this character.
-    isAllowed = !path.includes("\ufffd") && readlinkSync(linkOf(fd)) === path && allow(path);
+    isAllowed = nameOf(fd) === path && allow(path);
   } finally {
     if (!isAllowed) closeSync(fd);
   }
   return isAllowed ? heldBy(fd, path) : undefined;
+}
+
+/** The kernel's name for what is held; undefined for one that is no text. */
+function nameOf(fd: number): string | undefined {
+  try {
+    const name = readlinkSync(linkOf(fd));
+    // So are bytes read that are no UTF-8; some runtimes throw for them.
+    return name.includes("\ufffd") ? undefined : name;
+  } catch {
+    return undefined;
+  }
 }
 
 const linkOf = (fd: number): string => `/proc/self/fd/${fd}`;
