@@ -198,7 +198,6 @@ export async function run(
       if (chosen) {
         const { provider, id } = chosen.resolved.model;
         state.info.model = `${provider}/${id}`;
-        state.model = chosen.resolved;
       }
       const { store, reason, previousFile, notice } = opened;
       session = await createAgentSession({
@@ -210,6 +209,10 @@ export async function run(
         isModelChosen: true,
         thinkingLevel: options.thinking,
         models: chosen?.catalog,
+        // What extensions ask is asked of the session's model, whichever that is by now.
+        onModel: (resolved) => {
+          state.model = resolved;
+        },
         tools,
         systemPrompt: systemPrompt({
           cwd,

@@ -6,6 +6,8 @@ import type { ApiEvent } from "./frame.ts";
 
 /** Members of a result that count without the permission; of events that are not named here, everything does. */
 const FREE_MEMBERS: Partial<Record<ApiEvent, readonly string[]>> = {
+  // Skills are named in the system prompt; a template counts when the user types its name.
+  resources_discover: ["promptPaths", "themePaths"],
   input: ["handled"],
   before_agent_start: [],
   context: [],

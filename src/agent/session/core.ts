@@ -115,6 +115,7 @@ export class Core {
   setResolved(model: ResolvedModel | undefined): void {
     this.model = model;
     if (model) this.#streams.set(model.model, model.stream);
+    this.options.onModel?.(model);
   }
 
   /** How a model is asked, whichever is the session's by now: a request goes to the model that it was made for. */

@@ -32,6 +32,8 @@ export interface AgentSessionOptions {
   thinkingLevel?: ThinkingLevel | undefined;
   /** For other models than `model`; without it there are none. */
   models?: ModelCatalog | undefined;
+  /** Told which model the session has, now and whenever it changes. */
+  onModel?: (model: ResolvedModel | undefined) => void;
   /** What `cycleModel` goes through; all available models without it. */
   scopedModels?: readonly { provider: string; modelId: string; thinkingLevel?: ThinkingLevel }[];
   tools: ToolSet;

@@ -34,7 +34,11 @@ describe("the model", () => {
   test("can be another from one prompt to the next; the session says which answered", async () => {
     using folder = new Folder();
     await using server = await withServer(folder, [{ text: "from the server" }]);
-    await using t = await startSession(folder, [{ text: "scripted" }], { models: server.models });
+    const known: (string | undefined)[] = [];
+    await using t = await startSession(folder, [{ text: "scripted" }], {
+      models: server.models,
+      onModel: (resolved) => void known.push(resolved?.model.id),
+    });
     await ask(t.session, "first");
     const model = await t.session.setModel("loop", "one");
     assert.equal(`${model.provider}/${model.id}`, "loop/one");
@@ -49,6 +53,7 @@ describe("the model", () => {
       .entries()
       .entries.flatMap((entry) => (entry.type === "model_change" ? [entry.modelId] : []));
     assert.deepEqual(changes, ["scripted", "one"]);
+    assert.deepEqual(known, ["scripted", "one"]);
     const sent = server.requests[0]!.body as { model: string; messages: { role: string }[] };
     assert.equal(sent.model, "one");
     assert.deepEqual(

@@ -70,6 +70,23 @@ test("a module with session: write changes all of it", async () => {
   assert.deepEqual(t.loaded.notices, []);
 });
 
+for (const changeSession of [false, true]) {
+  test(`a module ${changeSession ? "with" : "without"} session: write names ${changeSession ? "skills" : "no skill"} in the system prompt`, async () => {
+    using folder = new Folder();
+    folder.file("ext/skills/own/SKILL.md", "---\nname: own\ndescription: does it its own way\n---\nbody");
+    const names = `export default (pi) => { pi.on("resources_discover", () => ({ skillPaths: ["skills"] })); };`;
+    await using loaded = await loadExtensions([folder.file("ext/names.ts", names)], {}, { changeSession });
+    await using t = await startSession(folder, [{ text: "said" }], {
+      manager: loaded.manager,
+      places: { dataDir: folder.path, workspace: undefined },
+    });
+    await t.session.start("startup");
+    await ask(t.session, "go");
+    assert.equal(t.session.systemPrompt.includes("does it its own way"), changeSession);
+    assert.equal(loaded.notices.length, changeSession ? 0 : 1);
+  });
+}
+
 test("every event whose result is part of a request or of the session's file takes it", () => {
   assert.deepEqual(CHANGING_EVENTS.toSorted(), [
     "before_agent_start",
@@ -77,6 +94,7 @@ test("every event whose result is part of a request or of the session's file tak
     "context",
     "input",
     "message_end",
+    "resources_discover",
     "session.compacting",
     "session_before_compact",
     "session_before_tree",
