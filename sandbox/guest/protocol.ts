@@ -42,6 +42,9 @@ export interface BootMessage {
   about: About;
 }
 
+/** The system call by which a guest waits for what a `call` frame gives: `{method, params}`. */
+export const HOST_CALL = "host.call";
+
 /** The longest bytes of one system call, either way. Files and bodies are moved in pieces of less. */
 export const MAX_CALL_CHARS = 128 * 1024;
 export const MAX_CALL_BYTES = 4 * 1024 * 1024;

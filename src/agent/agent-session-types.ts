@@ -21,7 +21,7 @@
  */
 import type { AgentEvent, AgentMessage, QueueMode, ThinkingLevel } from "@earendil-works/pi-agent-core";
 import type { Api, ImageContent, Model, TextContent, Usage } from "@earendil-works/pi-ai";
-import type { SessionEntry, TreeNode } from "../session/types.ts";
+import type { SessionEntry, SessionHeader, TreeNode } from "../session/types.ts";
 
 export type { AgentMessage, QueueMode, ThinkingLevel } from "@earendil-works/pi-agent-core";
 export type { SessionEntry, TreeNode } from "../session/types.ts";
@@ -271,6 +271,8 @@ export interface AgentSession {
   /** The conversation as the model gets it; the list and its members are not to be changed. */
   readonly messages: readonly AgentMessage[];
   readonly systemPrompt: string;
+  /** The first line of the session's file, or what it would be. */
+  readonly header: SessionHeader;
   /** All entries in the order of their appending; with `since`, those after that one. Throws `unknown-entry`. */
   entries(since?: string): { entries: readonly SessionEntry[]; leafId: string | null };
   tree(): { tree: TreeNode[]; leafId: string | null };

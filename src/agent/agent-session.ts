@@ -92,6 +92,9 @@ function sessionOf(core: Core): AgentSession {
     get messages() {
       return core.messages.filter(({ role }) => role !== "system");
     },
+    get header() {
+      return core.store.header;
+    },
     get systemPrompt() {
       const [first] = core.messages;
       return first?.role === "system" ? messageText(first) : core.systemPrompt;

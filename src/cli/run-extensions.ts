@@ -13,6 +13,7 @@ import type { loadSettings } from "../config/settings.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import type { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
+import type { SessionActions } from "../extensions/session-calls.ts";
 import type { ResolvedModel } from "../models/index.ts";
 import type { RegisteredProvider } from "../models/registered.ts";
 import type { Mode } from "../modes/mode.ts";
@@ -37,6 +38,8 @@ export interface RunState {
   info: { cwd: string; sessionId: string; model: string | null };
   /** Undefined until it has begun. */
   session: AgentSession | undefined;
+  /** What extensions may do with it. */
+  actions: SessionActions | undefined;
   logs: ExtensionLogs;
   tools: ToolSet | undefined;
   /** What extensions registered, by the provider's name. */
@@ -142,6 +145,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
             .entries.filter(({ type }) => type === "custom")
             .slice() ?? [],
       },
+      actions: () => state.actions,
       model: {
         async complete(prompt, systemPrompt, maxTokens) {
           if (!state.model) throw new Error("the run has no model yet: wait for session_start");

@@ -89,6 +89,7 @@ export async function run(
   const state: RunState = {
     info: { cwd, sessionId: "", model: null },
     session: undefined,
+    actions: undefined,
     logs: new ExtensionLogs(dataDir),
     tools: undefined,
     providers: new Map(),
@@ -232,6 +233,9 @@ export async function run(
         maxTurns: options.maxTurns,
       });
       state.session = session;
+      if (manager.extensions.length > 0) {
+        state.actions = (await import("./session-actions.ts")).sessionActions(session);
+      }
       mode.begin(store.header);
       for (const text of [...(notice ? [notice] : []), ...store.problems.map(({ message }) => message)]) {
         mode.notice(text);

@@ -7,6 +7,7 @@ import type { Rights } from "../../sandbox/broker/broker.ts";
 import { stripControls } from "../base/text.ts";
 import type { Extension } from "./extension.ts";
 import type { CallFrame } from "./frame.ts";
+import { answerSessionCall, SESSION_CALLS, type SessionActions } from "./session-calls.ts";
 
 /** What the session offers. What is left out is answered as a session without it would: nobody to ask, nothing kept. */
 export interface CallServices {
@@ -24,6 +25,8 @@ export interface CallServices {
   /** Without it dialogs give their defaults (undefined, false). */
   dialogs?: Dialogs;
   session?: SessionAccess;
+  /** Undefined until the session has begun. */
+  actions?(): SessionActions | undefined;
   tools?: ToolAccess;
   model?: ModelAccess;
 }
@@ -240,7 +243,10 @@ const CALLS = {
 };
 
 /** The names of all methods. */
-export const CALL_METHODS = Object.keys(CALLS) as (keyof typeof CALLS)[];
+export const CALL_METHODS = [...Object.keys(CALLS), ...Object.keys(SESSION_CALLS)] as (
+  | keyof typeof CALLS
+  | keyof typeof SESSION_CALLS
+)[];
 
 /**
  * Answers a call; rejects with the text that the extension gets as its `error`. `rights` are those of a module; without them it
@@ -253,13 +259,22 @@ export async function answerCall(
   asking: () => () => void,
   rights?: Rights,
 ): Promise<unknown> {
-  if (!Object.hasOwn(CALLS, frame.method)) throw new Error(`unknown method ${frame.method.slice(0, 60)}`);
-  const call = CALLS[frame.method as keyof typeof CALLS] as unknown as Call<v.GenericSchema>;
-  const params = v.safeParse(call.params, frame.params, { abortEarly: true });
-  if (!params.success) {
-    const issue = params.issues[0];
-    const path = v.getDotPath(issue);
-    throw new Error(`${frame.method}: ${path ? `${path}: ` : ""}${issue.message}`);
+  const { method } = frame;
+  if (Object.hasOwn(SESSION_CALLS, method)) {
+    const call = SESSION_CALLS[method as keyof typeof SESSION_CALLS];
+    const given = checked(method, call.params, frame.params);
+    return answerSessionCall(call as never, given as never, services.actions?.(), rights);
   }
-  return call.run(extension, params.output, services, asking, rights);
+  if (!Object.hasOwn(CALLS, method)) throw new Error(`unknown method ${method.slice(0, 60)}`);
+  const call = CALLS[method as keyof typeof CALLS] as unknown as Call<v.GenericSchema>;
+  return call.run(extension, checked(method, call.params, frame.params), services, asking, rights);
+}
+
+/** Throws what is wrong, for the extension to read. */
+function checked<S extends v.GenericSchema>(method: string, schema: S, given: unknown): v.InferOutput<S> {
+  const params = v.safeParse(schema, given, { abortEarly: true });
+  if (params.success) return params.output;
+  const issue = params.issues[0];
+  const path = v.getDotPath(issue);
+  throw new Error(`${method}: ${path ? `${path}: ` : ""}${issue.message}`);
 }

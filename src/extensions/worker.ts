@@ -9,10 +9,11 @@ import type { Broker } from "../../sandbox/broker/index.ts";
 import { freshBundle, keptBundle, type LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { BUNDLE_URL } from "../../sandbox/bundle/frames.ts";
 import { guestSourcesFor } from "../../sandbox/bundle/guest-source.ts";
-import type { About, CallReturn, GuestMessage } from "../../sandbox/guest/protocol.ts";
+import { type About, type CallReturn, type GuestMessage, HOST_CALL } from "../../sandbox/guest/protocol.ts";
 import { guestSourceName } from "../../sandbox/guest/source-names.ts";
 import type { Cache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
+import { randomHex } from "../base/random.ts";
 import type { GuestEnd, GuestWorker, Platform } from "../platform/index.ts";
 import type { Channel, ChannelHandlers } from "./channel.ts";
 import { type HostFrame, MAX_VALUES } from "./frame.ts";
@@ -184,9 +185,32 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
   const given = new Set<string>();
   const carryOut = async (operation: string, text: string, bytes?: Uint8Array): Promise<CallReturn> => {
     if (operation === "guest.source") return guestSource(platform, text, given);
+    if (operation === HOST_CALL) return hostCall(text);
     if (!broker) return failure("EACCES", "this extension has no system calls");
     // A copy: what a worker sends may be memory that it can still change.
     return broker.call(operation, text, bytes && new Uint8Array(bytes));
+  };
+
+  /** Calls of the protocol that the guest waits for, by the ids that they have here: it can't send frames meanwhile. */
+  const awaited = new Map<string, (frame: { result?: unknown; error?: string }) => void>();
+  const hostCall = async (text: string): Promise<CallReturn> => {
+    if (!handlers) return failure("EIO", "the host is not there");
+    let asked: { method?: unknown; params?: unknown };
+    try {
+      asked = JSON.parse(text) as { method?: unknown; params?: unknown };
+    } catch {
+      return failure("EINVAL", "a call is JSON");
+    }
+    const id = `awaited-${randomHex(8)}`;
+    const answered = new Promise<{ result?: unknown; error?: string }>((resolve) => awaited.set(id, resolve));
+    handlers.onMessage({ type: "call", id, method: asked?.method, params: asked?.params });
+    const { result, error } = await answered;
+    if (error !== undefined) return failure("EHOST", error);
+    try {
+      return { text: JSON.stringify(result ?? null) };
+    } catch (problem) {
+      return failure("EHOST", errorText(problem));
+    }
   };
 
   return {
@@ -196,6 +220,11 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     },
     send(frame) {
       if (closed) return;
+      const resolve = frame.type === "return" ? awaited.get(String(frame.id)) : undefined;
+      if (resolve && frame.type === "return") {
+        awaited.delete(String(frame.id));
+        return resolve(frame);
+      }
       if (waiting) waiting.push(frame);
       else worker?.post(JSON.stringify(frame));
     },

@@ -28,6 +28,17 @@ async function answers(
   return { returns, session };
 }
 
+const STATE = {
+  isIdle: true,
+  hasPendingMessages: false,
+  contextUsage: null,
+  systemPrompt: "s",
+  name: "n",
+  file: "/f",
+  thinkingLevel: "off",
+  leafId: null,
+};
+
 /** A session that says what it was asked. */
 function services(asked: unknown[]): Partial<CallServices> {
   const note =
@@ -60,6 +71,24 @@ function services(asked: unknown[]): Partial<CallServices> {
       append: note("append", "e1"),
       entries: note("entries", [{ id: "e1" }]),
     },
+    actions: () => ({
+      state: note("state", STATE),
+      read: note("read", [{ id: "e1" }]),
+      commands: note("commands", []),
+      sendMessage: note("sendMessage", Promise.resolve()),
+      sendUserMessage: note("sendUserMessage", Promise.resolve()),
+      setName: note("setName", undefined),
+      setModel: note("setModel", Promise.resolve(true)),
+      setThinkingLevel: note("setThinkingLevel", undefined),
+      abort: note("abort", undefined),
+      compact: note("compact", Promise.resolve({ summary: "s" })),
+      waitForIdle: note("waitForIdle", Promise.resolve()),
+      newSession: note("newSession", Promise.resolve({ cancelled: false })),
+      switchSession: note("switchSession", Promise.resolve({ cancelled: true })),
+      fork: note("fork", Promise.resolve({ text: "t", cancelled: false })),
+      navigateTree: note("navigateTree", Promise.resolve({ cancelled: false })),
+      reload: note("reload", Promise.resolve()),
+    }),
     tools: {
       all: note("all", [{ name: "bash", description: "d" }]),
       active: note("active", ["bash"]),
@@ -100,6 +129,41 @@ const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, u
   ],
   ["session.append", { customType: "c" }, ["append", "peer", "c", undefined], { result: { id: "e1" } }],
   ["session.entries", {}, ["entries"], { result: [{ id: "e1" }] }],
+  ["session.state", undefined, ["state"], { result: { ...STATE } }],
+  ["session.read", { what: "entries" }, ["read", "entries"], { result: [{ id: "e1" }] }],
+  ["session.commands", {}, ["commands"], { result: [] }],
+  ["session.waitForIdle", undefined, ["waitForIdle"], {}],
+  ["session.abort", null, ["abort"], {}],
+  ["session.reload", undefined, ["reload"], {}],
+  [
+    "session.sendMessage",
+    { message: { customType: "c", content: "x" }, deliverAs: "nextTurn", triggerTurn: true },
+    [
+      "sendMessage",
+      { customType: "c", content: "x", display: true },
+      { deliverAs: "nextTurn", triggerTurn: true },
+    ],
+    {},
+  ],
+  ["session.sendUserMessage", { content: "x" }, ["sendUserMessage", "x", "followUp"], {}],
+  ["session.setName", { name: "n" }, ["setName", "n"], {}],
+  [
+    "session.setModel",
+    { provider: "p", modelId: "m" },
+    ["setModel", "p", "m"],
+    { result: { changed: true } },
+  ],
+  ["session.setThinkingLevel", { level: "high" }, ["setThinkingLevel", "high"], {}],
+  ["session.compact", {}, ["compact", undefined], { result: { summary: "s" } }],
+  ["session.newSession", {}, ["newSession", undefined], { result: { cancelled: false } }],
+  ["session.switchSession", { path: "/s" }, ["switchSession", "/s"], { result: { cancelled: true } }],
+  ["session.fork", { entryId: "e" }, ["fork", "e"], { result: { text: "t", cancelled: false } }],
+  [
+    "session.navigateTree",
+    { targetId: "e", summarize: true },
+    ["navigateTree", "e", { summarize: true }],
+    { result: { cancelled: false } },
+  ],
   ["tools.all", null, ["all"], { result: [{ name: "bash", description: "d" }] }],
   ["tools.active", undefined, ["active"], { result: ["bash"] }],
   ["tools.setActive", { names: ["bash"] }, ["setActive", ["bash"]], {}],
@@ -125,6 +189,8 @@ const defaults: [(typeof CALL_METHODS)[number], unknown, unknown][] = [
   ["session.info", undefined, { result: null }],
   ["session.append", { customType: "c" }, { error: "there is no session" }],
   ["session.entries", undefined, { result: [] }],
+  ["session.state", undefined, { error: "there is no session" }],
+  ["session.setName", { name: "n" }, { error: "there is no session" }],
   ["tools.all", undefined, { result: [] }],
   ["tools.active", undefined, { result: [] }],
   ["tools.setActive", { names: [] }, {}],
@@ -178,6 +244,24 @@ const wrong: [(typeof CALL_METHODS)[number], unknown[]][] = [
   ["ui.input", [undefined, {}, { title: [] }, { title: "t", placeholder: 5 }]],
   ["ui.editor", [undefined, {}, { title: true }, { title: "t", text: 5 }]],
   ["session.append", [undefined, {}, { customType: "" }, { customType: 5 }, { customType: "x".repeat(201) }]],
+  ["session.read", [undefined, {}, { what: "tree" }]],
+  [
+    "session.sendMessage",
+    [
+      undefined,
+      {},
+      { message: { content: "x" } },
+      { message: { customType: "", content: "x" } },
+      { message: { customType: "c", content: [{ type: "file", path: "/etc/passwd" }] } },
+      { message: { customType: "c", content: "x" }, deliverAs: "now" },
+    ],
+  ],
+  ["session.sendUserMessage", [undefined, {}, { content: 5 }, { content: "x", deliverAs: "nextTurn" }]],
+  ["session.setName", [undefined, {}, { name: "" }, { name: 5 }]],
+  ["session.setModel", [undefined, {}, { provider: "p" }, { provider: "p", modelId: 5 }]],
+  ["session.switchSession", [undefined, {}, { path: 5 }]],
+  ["session.fork", [undefined, {}, { entryId: "" }]],
+  ["session.navigateTree", [undefined, {}, { targetId: "e", summarize: "yes" }]],
   ["tools.setActive", [undefined, {}, { names: "bash" }, { names: [5] }, { names: { length: 1 } }]],
 ];
 

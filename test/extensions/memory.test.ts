@@ -4,6 +4,7 @@ import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { createDispatcher } from "../../sandbox/guest/api/dispatch.ts";
 import type { Registry } from "../../sandbox/guest/api/registry.ts";
+import { Session } from "../../sandbox/guest/api/session.ts";
 import { Transmitter } from "../../sandbox/guest/api/transmit.ts";
 import { decideToolCall } from "../../src/extensions/chain.ts";
 import { loadExtensions } from "../support/extensions.ts";
@@ -84,7 +85,8 @@ describe("memory", { skip: withoutBun }, () => {
       framesOf: () => [],
       context: { get: refuse, run: refuse, enter: refuse },
     };
-    const dispatch = createDispatcher(registry, new Transmitter(host));
+    const transmitter = new Transmitter(host);
+    const dispatch = createDispatcher(registry, transmitter, new Session(host, transmitter));
     let id = 0;
     await assertKeepsNothing(async () => {
       const payload = { tool: "bash", arguments: { command: "ls" }, callId: "c1" };

@@ -1,6 +1,7 @@
 import type { SessionUi } from "../protocol.ts";
 import { createDialogs } from "./dialogs.ts";
 import type { Registry } from "./registry.ts";
+import { commandContext, type Session, sessionContext } from "./session.ts";
 import type { Transmitter } from "./transmit.ts";
 
 /**
@@ -10,8 +11,9 @@ import type { Transmitter } from "./transmit.ts";
 export function contextMaker(
   registry: Registry,
   transmitter: Transmitter,
+  session: Session,
   { mode, hasUI }: SessionUi,
-): (signal: AbortSignal) => Record<string, unknown> {
+): (signal: AbortSignal, isCommand: boolean) => Record<string, unknown> {
   const nothing = (): void => {};
   const never = (): boolean => false;
   /** The user may see it; nobody waits for it. */
@@ -55,15 +57,16 @@ export function contextMaker(
     getTheme: nothing,
     setTheme: () => ({ success: false, error: "there are no themes in this mode" }),
   };
-  return (signal) => ({
+  const members = sessionContext(session);
+  const commands = commandContext(session);
+  return (signal, isCommand) => ({
     ui,
     hasUI,
     mode,
     cwd: registry.context.cwd,
     model: registry.context.model ?? undefined,
     signal,
-    isIdle: never,
-    hasPendingMessages: never,
-    hasQueuedMessages: never,
+    ...members,
+    ...(isCommand ? commands : {}),
   });
 }

@@ -3,6 +3,7 @@ import type { SessionUi } from "../protocol.ts";
 import { contextMaker } from "./context.ts";
 import type { Handler, Registry, SessionContext } from "./registry.ts";
 import { collect } from "./results.ts";
+import type { Session } from "./session.ts";
 import { StreamedMessage } from "./streamed-message.ts";
 import { describeError, describeErrorAndPlace, type Transmitter } from "./transmit.ts";
 
@@ -19,10 +20,11 @@ type Answer = Record<string, unknown>;
 export function createDispatcher(
   registry: Registry,
   transmitter: Transmitter,
+  session: Session,
   ui: SessionUi = { mode: "print", hasUI: false },
 ): (frame: unknown) => void {
   const running = new Map<string, AbortController>();
-  const createContext = contextMaker(registry, transmitter, ui);
+  const createContext = contextMaker(registry, transmitter, session, ui);
   const streamed = new StreamedMessage();
 
   const answerEvent = async (frame: EventFrame): Promise<void> => {
@@ -66,11 +68,11 @@ function handle(
   transmitter: Transmitter,
   frame: EventFrame,
   signal: AbortSignal,
-  createContext: (signal: AbortSignal) => unknown,
+  createContext: (signal: AbortSignal, isCommand: boolean) => unknown,
 ): Promise<Answer> {
   const { event, payload } = frame;
   if (event === "session_start") registry.context = payload as unknown as SessionContext;
-  const context = createContext(signal);
+  const context = createContext(signal, event === "command");
   switch (event) {
     case "tool_call":
       return decide(registry, payload, context);

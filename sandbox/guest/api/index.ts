@@ -12,6 +12,7 @@ import { defineLazyGlobals } from "./lazy-globals.ts";
 import { createLinks } from "./links.ts";
 import { type Complete, createModules } from "./modules.ts";
 import { createExtensionApi, ExtensionRuntimeNotInitializedError, type Registry } from "./registry.ts";
+import { Session } from "./session.ts";
 import { createSystem } from "./system.ts";
 import { describeErrorAndPlace, Transmitter } from "./transmit.ts";
 
@@ -25,7 +26,8 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   Object.defineProperty(global, "global", { value: globalThis, writable: true, configurable: true });
 
   const registry = createRegistry(about);
-  const pi = createExtensionApi(registry, transmitter, (name) => modules.own(name));
+  const session = new Session(host, transmitter);
+  const pi = createExtensionApi(registry, transmitter, session, (name) => modules.own(name));
   const system = createSystem(host, about, transmitter);
   const complete: Complete = async (prompt, options = {}) => {
     if (registry.loading) throw new ExtensionRuntimeNotInitializedError("complete");
@@ -36,7 +38,7 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   const modules = createModules(host, system, pi, { complete, storageFolder: about.data });
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
-  const dispatch = createDispatcher(registry, transmitter, about.ui);
+  const dispatch = createDispatcher(registry, transmitter, session, about.ui);
   void load(host, about, registry, modules, pi, transmitter);
   return dispatch;
 }

@@ -1,4 +1,6 @@
 /** `pi`: what an extension registers, and the actions that it may take once it is loaded (extension-api.md, "`pi`"). */
+import { createActions } from "./actions.ts";
+import type { Session } from "./session.ts";
 import { describeError, type Transmitter } from "./transmit.ts";
 
 export type Handler = (event: Record<string, unknown>, context: unknown) => unknown;
@@ -61,25 +63,10 @@ const ALIASES = new Map([
   ["session_fork", "session_branch"],
 ]);
 
-/** Actions that later versions have. */
-const ACTIONS = [
-  "sendMessage",
-  "sendUserMessage",
-  "exec",
-  "getActiveTools",
-  "getAllTools",
-  "setActiveTools",
-  "getCommands",
-  "getSessionName",
-  "setSessionName",
-  "setModel",
-  "getThinkingLevel",
-  "setThinkingLevel",
-] as const;
-
 export function createExtensionApi(
   registry: Registry,
   transmitter: Transmitter,
+  session: Session,
   importPackage: (name: string) => unknown,
 ): Record<string, unknown> {
   const whileLoading = (method: string): void => {
@@ -152,10 +139,10 @@ export function createExtensionApi(
       return importPackage("@sinclair/typebox");
     },
   };
-  for (const action of ACTIONS) {
-    api[action] = () => {
+  for (const [action, run] of Object.entries(createActions(session, importPackage))) {
+    api[action] = (...args: unknown[]) => {
       if (registry.loading) throw new ExtensionRuntimeNotInitializedError(action);
-      throw new Error(`pi.${action}() is not available in this version of xdev`);
+      return run(...args);
     };
   }
   return api;
