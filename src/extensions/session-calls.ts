@@ -153,6 +153,39 @@ export const SESSION_CALLS = {
   ),
 } as const;
 
+const nothing = (): never => {
+  throw new Error("there is no session");
+};
+
+/** What is read where there is none: before it has begun, and in `xdev ext inspect`. */
+const NO_SESSION: SessionActions = {
+  state: () => ({
+    isIdle: true,
+    hasPendingMessages: false,
+    contextUsage: undefined,
+    systemPrompt: "",
+    name: undefined,
+    file: undefined,
+    thinkingLevel: "off",
+    leafId: null,
+  }),
+  read: (what) => (what === "entries" ? [] : null),
+  commands: () => [],
+  waitForIdle: async () => {},
+  abort: () => {},
+  reload: async () => {},
+  sendMessage: nothing,
+  sendUserMessage: nothing,
+  setName: nothing,
+  setModel: nothing,
+  setThinkingLevel: nothing,
+  compact: nothing,
+  newSession: nothing,
+  switchSession: nothing,
+  fork: nothing,
+  navigateTree: nothing,
+};
+
 /** Carries one out; rejects where there is no session, and for a module without the right. */
 export async function answerSessionCall<S extends v.GenericSchema>(
   { writes, run }: SessionCall<S>,
@@ -160,7 +193,10 @@ export async function answerSessionCall<S extends v.GenericSchema>(
   actions: Actions,
   rights: Rights | undefined,
 ): Promise<unknown> {
-  if (!actions) throw new Error("there is no session");
+  if (!actions) {
+    if (writes) throw new Error("there is no session");
+    return run(NO_SESSION, params);
+  }
   if (writes) await rights?.demand({ kind: "session", access: "write" });
   return run(actions, params);
 }

@@ -203,7 +203,8 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     }
     const id = `awaited-${randomHex(8)}`;
     const answered = new Promise<{ result?: unknown; error?: string }>((resolve) => awaited.set(id, resolve));
-    handlers.onMessage({ type: "call", id, method: asked?.method, params: asked?.params });
+    const { method, params } = asked ?? {};
+    handlers.onMessage({ type: "call", id, method, ...(params === undefined ? {} : { params }) });
     const { result, error } = await answered;
     if (error !== undefined) return failure("EHOST", error);
     try {

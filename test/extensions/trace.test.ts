@@ -199,7 +199,7 @@ describe("a traced channel", () => {
     assert.deepEqual(seen.slice(0, 4), ["> hello", "< capabilities", "> session_start", "< call"]);
     assert.equal(seen.at(-1), "close");
     assert.equal(seen.filter((entry) => entry === "< response").length, 5);
-    assert.equal(seen.filter((entry) => entry === "> return").length, 2);
+    assert.equal(seen.filter((entry) => entry === "> return").length, 3);
   });
 
   test("shows what an extension breaks: its log, the problem and how it ended", async () => {

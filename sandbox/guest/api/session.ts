@@ -95,8 +95,8 @@ export class Session {
     return this.askNow("session.read", { what: "entries" }) as Entry[];
   }
 
-  get header(): Header {
-    return this.askNow("session.read", { what: "header" }) as Header;
+  get header(): Header | null {
+    return this.askNow("session.read", { what: "header" }) as Header | null;
   }
 }
 
@@ -134,11 +134,11 @@ export function sessionManager(session: Session): Record<string, unknown> {
     getLabel: (id: unknown) =>
       session.entries.findLast((entry) => entry.type === "label" && entry.targetId === id)?.label,
     getHeader: () => session.header,
-    getSessionId: () => session.header.id,
+    getSessionId: () => session.header?.id ?? "",
     getSessionFile: () => session.state.file,
     getSessionDir: () => folderOf(session.state.file),
     getSessionName: () => session.state.name,
-    getCwd: () => session.header.cwd,
+    getCwd: () => session.header?.cwd ?? "",
   };
 }
 
