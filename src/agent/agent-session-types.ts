@@ -194,6 +194,8 @@ export interface BashResult {
 export interface SessionCommand {
   name: string;
   description?: string;
+  /** What may follow it, as its author says. */
+  argumentHint?: string;
   source: "extension" | "prompt" | "skill";
   sourceInfo: {
     path: string;

@@ -11,7 +11,7 @@ import type { PermissionInvocation, SessionsInvocation } from "./command-args.ts
 import { addAllowFlags, allowFlags, withFlagValues } from "./permission-args.ts";
 import { addSessionFlags, type SessionChoice, sessionChoice } from "./session-args.ts";
 
-export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh"] as const;
+export const THINKING_LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 
 export interface CommonOptions {
   dataDir?: string;

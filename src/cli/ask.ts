@@ -28,6 +28,7 @@ export function terminalDialog(interrupt: AbortSignal): Dialog | undefined {
 let hasEnded = false;
 
 async function readLine(signal: AbortSignal): Promise<string | undefined> {
+  if (hasEnded) print("stderr", "(standard input has ended, so there is nobody to answer)");
   if (signal.aborted || hasEnded) return undefined;
   const { createInterface } = await import("node:readline");
   const forget = rememberListeners();

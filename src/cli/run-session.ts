@@ -54,7 +54,13 @@ export async function openRunSession(choice: SessionChoice, places: SessionPlace
     }
     case "file": {
       const file = resolvePath(choice.path, startFolder);
-      return (await isThere(file)) ? resume(file) : fresh(file);
+      if (await isThere(file)) return resume(file);
+      if (isLikeAnId(choice.path)) {
+        throw new XdevError("usage", `there is no session file ${choice.path}`, {
+          hint: `-r ${choice.path} goes on with the session of that id`,
+        });
+      }
+      return fresh(file);
     }
     case "fork": {
       const named = resolvePath(choice.path, startFolder);
@@ -75,6 +81,11 @@ export async function openRunSession(choice: SessionChoice, places: SessionPlace
       }
     }
   }
+}
+
+/** The beginning of an id, and not a name that somebody would give a file. */
+function isLikeAnId(path: string): boolean {
+  return /^[0-9a-f]{8}(?:-[0-9a-f]+)+$/i.test(path);
 }
 
 async function isThere(path: string): Promise<boolean> {

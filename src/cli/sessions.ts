@@ -1,5 +1,7 @@
 /** `xdev sessions`: which there are, what was said in one, a page of it, and its end. */
+
 import { stat } from "node:fs/promises";
+import { errorText, XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
 import { setVerbose } from "../base/log.ts";
 import { print, printLong } from "../base/output.ts";
@@ -28,7 +30,8 @@ export async function sessions(invocation: SessionsInvocation, interrupt: AbortS
   if (invocation.command === "sessions-list") {
     const here = invocation.all ? {} : { cwd };
     const list = await listSessions(dataDir, { ...here, ...sessionDir, ...signal });
-    if (json) printLong("stdout", `${JSON.stringify(list, null, 2)}\n`);
+    const listed = list.map((one) => ({ ...one, modified: Math.round(one.modified) }));
+    if (json) printLong("stdout", `${JSON.stringify(listed, null, 2)}\n`);
     else print("stdout", page(list, invocation.all));
     return EXIT.done;
   }
@@ -44,7 +47,11 @@ export async function sessions(invocation: SessionsInvocation, interrupt: AbortS
   if (invocation.command === "sessions-export") {
     const { exportHtmlFile } = await import("../session/export-html.ts");
     const html = resolvePath(invocation.html, startFolder());
-    await exportHtmlFile(store, html);
+    await exportHtmlFile(store, html).catch((error: unknown) => {
+      throw new XdevError("cannot-write", `cannot write ${html}: ${errorText(error)}`, {
+        hint: "name a file in a folder that is there",
+      });
+    });
     print("stdout", json ? `${JSON.stringify({ html })}\n` : `${stripControls(html)}\n`);
     return EXIT.done;
   }
@@ -83,9 +90,17 @@ function page(list: readonly SessionSummary[], all: boolean): string {
 function entryText(entry: SessionEntry): string | undefined {
   switch (entry.type) {
     case "message": {
-      const { role, content, toolName, command, code, output } = entry.message as unknown as Loose;
+      const { role, content, toolName, command, code, output, stopReason, errorMessage } =
+        entry.message as unknown as Loose;
       if (role === "user") return `> ${plain(content)}`;
-      if (role === "assistant") return plain(content);
+      if (role === "assistant") {
+        const text = plain(content);
+        const why =
+          stopReason === "error"
+            ? `! ${oneLine(String(errorMessage ?? "the model gave an error"))}`
+            : "! cut off";
+        return stopReason === "error" || stopReason === "aborted" ? `${text}\n${why}`.trimStart() : text;
+      }
       if (role === "toolResult") return `  ${String(toolName)}: ${ellipsis(oneLine(plain(content)), 200)}`;
       if (role === "bashExecution" || role === "pythonExecution") {
         return `$ ${String(command ?? code)}\n${String(output ?? "")}`;

@@ -1,4 +1,5 @@
 /** The beginning and the end of a session, and the ways from one to another. */
+import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { XdevError } from "../../base/errors.ts";
 import { withTimeout } from "../../base/time.ts";
@@ -82,7 +83,9 @@ export async function switchSession(core: Core, path: string): Promise<{ cancell
   if (await isCancelled(core, "session_before_switch", event)) return { cancelled: true };
   const { SessionStore } = await import("../../session/index.ts");
   if (core.store.file !== undefined && resolve(path) === core.store.file) return { cancelled: false };
-  const store = await SessionStore.open(resolve(core.options.cwd, path), { dataDir: core.options.dataDir });
+  const file = resolve(core.options.cwd, path);
+  if (!existsSync(file)) throw new XdevError("no-session", `there is no session file ${file}`);
+  const store = await SessionStore.open(file, { dataDir: core.options.dataDir });
   await endWork(core);
   for (const { message } of store.problems) core.notice(message);
   await goTo(core, store, "resume");

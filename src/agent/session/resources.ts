@@ -96,9 +96,10 @@ export function listCommands(core: Core): SessionCommand[] {
       }),
     ),
     ...templates.map(
-      ({ name, description, filePath, origin }): SessionCommand => ({
+      ({ name, description, argumentHint, filePath, origin }): SessionCommand => ({
         name,
         description,
+        ...(argumentHint === undefined ? {} : { argumentHint }),
         source: "prompt",
         sourceInfo: { path: filePath, source: "local", scope: scope(origin), origin: "top-level" },
       }),

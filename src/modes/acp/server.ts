@@ -43,6 +43,8 @@ interface Open {
 export async function serveAcp(options: AcpOptions): Promise<number> {
   const sessions = new Map<string, Open>();
   let capabilities: ClientCapabilities = {};
+  /** The modes of sessions that were closed: who was not to change anything is not let to by a load. */
+  const modes = new Map<string, string>();
 
   const find = (id: string): AcpSession => {
     const found = sessions.get(id);
@@ -67,7 +69,7 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
       (error: unknown) => session.ended(error),
     );
     try {
-      const opened = await session.open(replays);
+      const opened = await session.open(replays, choice.kind === "resume" ? modes.get(choice.id) : undefined);
       const entry = { session, running, cwd };
       sessions.set(opened.sessionId, entry);
       void running.then(() => {
@@ -84,6 +86,7 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
     const entry = sessions.get(id);
     if (!entry) return;
     sessions.delete(id);
+    modes.set(id, entry.session.modeId);
     await entry.session.close();
     await entry.running;
   };
@@ -192,8 +195,14 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
 /** An error in the editor's terms: what the user can read, and nothing of a key. */
 function forEditor(error: unknown): unknown {
   if (error instanceof RequestError) return error;
+  if (error instanceof XdevError && error.code === "session-in-use") {
+    return RequestError.internalError(undefined, `${error.message} (end it there)`);
+  }
   const hint = error instanceof XdevError && error.hint !== undefined ? ` (${error.hint})` : "";
   const text = redact(errorText(error) + hint);
+  if (error instanceof XdevError && error.code === "usage") {
+    return RequestError.invalidParams(undefined, text.replace("--cwd ", "the folder "));
+  }
   const isMissing = error instanceof XdevError && ["no-session", "unknown-entry"].includes(error.code);
   return isMissing ? RequestError.resourceNotFound(text) : RequestError.internalError(undefined, text);
 }

@@ -94,13 +94,20 @@ export class AcpSession {
     this.#closed.resolve();
   }
 
-  /** Resolves when it has begun. @param replays whether the conversation so far is told again */
-  async open(replays: boolean): Promise<{
+  /**
+   * Resolves when it has begun.
+   * @param replays whether the conversation so far is told again
+   * @param modeId the mode that it was in when it was closed
+   */
+  async open(
+    replays: boolean,
+    modeId?: string,
+  ): Promise<{
     sessionId: string;
     modes: SessionModeState;
     configOptions: SessionConfigOption[];
   }> {
-    const begun = this.#begin(replays);
+    const begun = this.#begin(replays, modeId);
     this.#begun = begun;
     begun.catch(() => {});
     // A question that comes while extensions load is about a session that the editor must know.
@@ -123,10 +130,11 @@ export class AcpSession {
     return { sessionId: await this.#id.promise, modes: this.#modes(), configOptions };
   }
 
-  async #begin(replays: boolean): Promise<Begun> {
+  async #begin(replays: boolean, modeId: string | undefined): Promise<Begun> {
     const { session, start, cwd } = await this.#served.promise;
     await start();
     this.#allTools = session.activeTools();
+    if (modeId !== undefined) this.#enter(session, modeId);
     if (replays) for (const update of replayOf(session.messages, cwd)) this.#update(update);
     const options = await this.#configOptions(session);
     await this.#sent;
@@ -171,8 +179,15 @@ export class AcpSession {
     this.#closed.resolve();
   }
 
+  get modeId(): string {
+    return this.#modeId;
+  }
+
   async setMode(id: string): Promise<void> {
-    const session = await this.#whenBegun();
+    this.#enter(await this.#whenBegun(), id);
+  }
+
+  #enter(session: AgentSession, id: string): void {
     const mode = MODES.find((one) => one.id === id);
     if (!mode) throw RequestError.invalidParams(undefined, `there is no mode ${JSON.stringify(id)}`);
     session.setActiveTools(
@@ -188,7 +203,10 @@ export class AcpSession {
       await session.setModel(value.slice(0, slash), value.slice(slash + 1));
     } else if (id === "thinking" && session.availableThinkingLevels().includes(value as ThinkingLevel)) {
       session.setThinkingLevel(value as ThinkingLevel);
-    } else throw RequestError.invalidParams(undefined, `${id} can not be ${JSON.stringify(value)}`);
+    } else if (id === "model" || id === "thinking") {
+      throw RequestError.invalidParams(undefined, `${id} can not be ${JSON.stringify(value)}`);
+    } else
+      throw RequestError.invalidParams(undefined, `there is no option ${id}: there are model and thinking`);
     return this.#configOptions(session);
   }
 

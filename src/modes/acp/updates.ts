@@ -117,10 +117,10 @@ export function replayOf(messages: readonly AgentMessage[], cwd: string): Sessio
 
 /** What a prompt can begin with behind a slash. */
 export function commandsOf(session: AgentSession): AvailableCommand[] {
-  return session.commands().map(({ name, description }) => ({
+  return session.commands().map(({ name, description, argumentHint }) => ({
     name,
     description: description ?? name,
-    input: { hint: "what it is about" },
+    input: { hint: argumentHint ?? "" },
   }));
 }
 
@@ -159,8 +159,10 @@ function describeCall(name: string, args: Args, cwd: string) {
 function diffsOf(name: string, args: Args, cwd: string, isNew: boolean): ToolCallContent[] {
   if (typeof args.path !== "string") return [];
   const path = resolvePath(args.path, cwd);
-  if (name === "edit" && Array.isArray(args.edits)) {
-    return args.edits.flatMap((edit: unknown): ToolCallContent[] => {
+  if (name === "edit") {
+    // One replacement may also stand for itself.
+    const edits: unknown[] = Array.isArray(args.edits) ? args.edits : [args];
+    return edits.flatMap((edit: unknown): ToolCallContent[] => {
       const { oldText, newText } = (edit ?? {}) as { oldText?: unknown; newText?: unknown };
       if (typeof oldText !== "string" || typeof newText !== "string") return [];
       return [{ type: "diff", path, oldText: redact(oldText), newText: redact(newText) }];

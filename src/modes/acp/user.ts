@@ -45,7 +45,7 @@ export async function acpUser(asking: Asking): Promise<User> {
     },
     async askAtLoad(question) {
       const options: PermissionOption[] = [
-        { optionId: "session", name: "Allow for this session", kind: "allow_once" },
+        { optionId: "session", name: "Allow for this session", kind: "allow_always" },
         { optionId: "allow", name: "Allow", kind: "allow_always" },
         NOT_NOW,
         { optionId: "never", name: "Deny, and do not ask again", kind: "reject_always" },

@@ -69,7 +69,8 @@ describe("the page on rpc mode", () => {
   });
 
   test("names every command with its members, and no other", () => {
-    const rows = [...page.matchAll(/^\| (`[a-z_`, ]+) \| ([^|]*)\|/gm)];
+    const [commands = ""] = page.split("## Events");
+    const rows = [...commands.matchAll(/^\| (`[a-z_`, ]+) \| ([^|]*)\|/gm)];
     const named = new Map(
       rows.flatMap(([, names = "", members = ""]) =>
         [...names.matchAll(/`([^`]+)`/g)].map((match) => [match[1]!, members] as const),
@@ -82,6 +83,17 @@ describe("the page on rpc mode", () => {
       assert.equal(named.get(command)?.trim(), wanted.join(", "), command);
     }
     assert.ok(page.includes(`A line may have ${LINE_LIMIT / 1024 / 1024} MB.`));
+  });
+
+  test("names every event", () => {
+    const types = readFileSync(new URL("../../../src/agent/agent-session-types.ts", import.meta.url), "utf8");
+    const union = /export type SessionEvent =([\s\S]*?);\n\n/.exec(types)?.[1] ?? "";
+    const names = [...union.matchAll(/type: "(\w+)"/g)].map(([, name]) => name!);
+    // Those of the agent's own, which the union takes over.
+    const taken = ["agent_start", "turn_start", "turn_end", "message_start", "message_update", "message_end"];
+    const tools = ["tool_execution_start", "tool_execution_update", "tool_execution_end"];
+    assert.ok(names.length > 20);
+    for (const name of [...names, ...taken, ...tools]) assert.ok(page.includes(`\`${name}\``), name);
   });
 
   test("names every member of the state", async () => {
