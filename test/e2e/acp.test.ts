@@ -152,7 +152,10 @@ describe("an editor", () => {
   test("follows a prompt: text as it comes, calls with their diffs, and how it ended", async () => {
     const write = { toolCalls: [{ name: "write", arguments: { path: "new.txt", content: "fresh" } }] };
     const bash = { toolCalls: [{ name: "bash", arguments: { command: "cat readme.txt" } }] };
-    await using editor = await Editor.start([EDIT, write, bash, { text: "done" }]);
+    const single = {
+      toolCalls: [{ name: "edit", arguments: { path: "new.txt", oldText: "fresh", newText: "stale" } }],
+    };
+    await using editor = await Editor.start([EDIT, write, bash, single, { text: "done" }]);
     const id = await editor.open();
     assert.deepEqual(await editor.prompt(id), { stopReason: "end_turn" });
     const told = editor.told(id);
@@ -164,6 +167,7 @@ describe("an editor", () => {
         ["edit: readme.txt", "edit"],
         ["write: new.txt", "edit"],
         ["bash: cat readme.txt", "execute"],
+        ["edit: new.txt", "edit"],
       ],
     );
     const path = (name: string) => join(editor.folder.path, "work", name);
@@ -173,12 +177,15 @@ describe("an editor", () => {
     assert.deepEqual(calls[1]!.content, [
       { type: "diff", path: path("new.txt"), oldText: null, newText: "fresh" },
     ]);
+    assert.deepEqual(calls[3]!.content, [
+      { type: "diff", path: path("new.txt"), oldText: "fresh", newText: "stale" },
+    ]);
     assert.deepEqual(calls[0]!.locations, [{ path: path("readme.txt") }]);
     const ends = told.filter(
       (update) => update.sessionUpdate === "tool_call_update" && update.status === "completed",
     );
-    assert.equal(ends.length, 3);
-    assert.match(JSON.stringify(ends.at(-1)), /one\\n2/);
+    assert.equal(ends.length, 4);
+    assert.match(JSON.stringify(ends.at(-2)), /one\\n2/);
     assert.equal(textOf(told.at(-1)), "done");
     assert.equal(readFileSync(path("readme.txt"), "utf8"), "one\n2\n");
   });
@@ -267,6 +274,11 @@ describe("an editor", () => {
     await editor.agent.request("session/set_mode", { sessionId: id, modeId: "code" });
     await editor.prompt(id);
     assert.equal(readFileSync(path, "utf8"), "one\n2\n");
+    await editor.agent.request("session/set_mode", { sessionId: id, modeId: "ask" });
+    await editor.agent.request("session/close", { sessionId: id });
+    const cwd = join(editor.folder.path, "work");
+    const loaded = await editor.agent.request("session/load", { sessionId: id, cwd, mcpServers: [] });
+    assert.equal(loaded.modes?.currentModeId, "ask");
     await assert.rejects(
       editor.agent.request("session/set_mode", { sessionId: id, modeId: "yolo" }),
       /no mode|invalid/i,

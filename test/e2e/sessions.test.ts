@@ -133,6 +133,16 @@ describe("a session goes on", () => {
     assert.match(unknown.stderr, /no session has an id that begins with "ffff"/);
   });
 
+  test("with --session and an id is wrong use: no file of that name is begun", async () => {
+    using place = new Place();
+    await place.run([{ text: "one" }], "first");
+    const id = idOf(place.files()[0]!);
+    const outcome = await place.run([{ text: "two" }], "second", "--session", id);
+    assert.equal(outcome.status, 2);
+    assert.match(outcome.stderr, new RegExp(`there is no session file ${id}[\\s\\S]*-r ${id}`));
+    assert.ok(!existsSync(join(place.folder.path, id)));
+  });
+
   test("with --fork: in a new file that has all of the old one, which stays as it is", async () => {
     using place = new Place();
     await place.run([{ text: "hello" }], "first");
@@ -220,6 +230,17 @@ describe("xdev sessions", () => {
       json.map((line) => JSON.parse(line).type),
       entriesOf(file!).map(({ type }) => type),
     );
+  });
+
+  test("shows why a run failed, and says where a page can't be written", async () => {
+    using place = new Place();
+    await place.run([{ text: "one" }], "first");
+    await place.run([{ expect: { contains: "something else" }, text: "two" }], "second", "--continue");
+    const id = idOf(place.files()[0]!);
+    assert.match((await place.sessions("show", id)).stdout, /> second\n[\s\S]*! .*something else/);
+    const { status, stderr } = await place.sessions("export", id, "--html", "nowhere/page.html");
+    assert.equal(status, 1);
+    assert.match(stderr, /cannot write .*nowhere\/page\.html: [\s\S]*a folder that is there/);
   });
 
   test("exports a page that only its user can read", async () => {
