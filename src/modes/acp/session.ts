@@ -142,7 +142,6 @@ export class AcpSession {
   }
 
   async prompt({ text, images }: AcpPrompt): Promise<PromptResponse> {
-    const session = await this.#whenBegun();
     if (this.#isPrompted) {
       throw RequestError.invalidRequest(
         undefined,
@@ -152,6 +151,8 @@ export class AcpSession {
     this.#isPrompted = true;
     this.#isCancelled = false;
     try {
+      const session = await this.#whenBegun();
+      if (this.#isCancelled) return { stopReason: "cancelled" };
       const before = session.messages.length;
       const { disposition } = await session.prompt(text, { images, source: "rpc" });
       await session.waitForIdle();
