@@ -261,9 +261,10 @@ export interface AgentSession {
 
   /**
    * Ends the run, a retry and a compaction, and waits until that is done. Every tool call of the message that was being worked
-   * on has a result then. Queued messages stay, and start the next run unless they are cleared before.
+   * on has a result then. Queued messages stay, and start the next run unless they are cleared before. A prompt that is not accepted yet
+   * rejects with `aborted` and starts nothing, unless `accepting` is false.
    */
-  abort(): Promise<void>;
+  abort(options?: { accepting?: boolean }): Promise<void>;
   /** Resolves when nothing goes on: no run, retry, compaction or queued message. */
   waitForIdle(): Promise<void>;
   /** Gives the function that ends the subscription. What a listener throws is logged. */
@@ -336,6 +337,9 @@ export interface AgentSession {
   activeTools(): string[];
   /** Throws for a name that no tool has. */
   setActiveTools(names: readonly string[]): void;
+
+  /** From now on the model may call only these of xdev's own tools, whatever is made active; undefined: all. */
+  limitTools(names: ReadonlySet<string> | undefined): void;
 
   /** Whether `maxTurns` ended the last run although the model wanted to go on. */
   readonly turnsExhausted: boolean;

@@ -59,7 +59,8 @@ function sessionOf(core: Core): AgentSession {
     },
     clearQueue: () => ({ steering: core.steering.clear(), followUp: core.followUps.clear() }),
 
-    async abort() {
+    async abort({ accepting = true } = {}) {
+      if (accepting) for (const one of core.accepting) one.abort();
       core.compacting?.abort.abort();
       const { run } = core;
       run?.abort();
@@ -177,6 +178,7 @@ function sessionOf(core: Core): AgentSession {
     commands: () => listCommands(core),
     allTools: () => tools.all().map(({ name, description }) => ({ name, description })),
     activeTools: () => tools.active().map(({ name }) => name),
+    limitTools: (names) => tools.limit(names),
     setActiveTools: (names) => tools.setActive(names),
 
     get turnsExhausted() {

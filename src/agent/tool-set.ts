@@ -10,14 +10,23 @@ export class ToolSet {
   /** Names that are not offered; undefined until someone chose: then those are off that say so themselves. */
   #off: Set<string> | undefined;
   #only: readonly string[] | undefined;
+  /** Names of xdev's own tools, if only those may be called, whatever is active. */
+  #limit: ReadonlySet<string> | undefined;
+  readonly #isOwn: (tool: Tool) => boolean;
   /** Called with the active tools whenever they change. */
   onChange: (active: Tool[]) => void = () => {};
 
   /**
    * @param load gives all tools as they are now
+   * @param isOwn whether a tool is xdev's and no extension's
    * @param only the names of `--tools`; throws `XdevError` with code `usage` for one that no tool has
    */
-  constructor(load: () => readonly Tool[], only: readonly string[] | undefined) {
+  constructor(
+    load: () => readonly Tool[],
+    only: readonly string[] | undefined,
+    isOwn: (tool: Tool) => boolean = () => true,
+  ) {
+    this.#isOwn = isOwn;
     this.#load = load;
     this.#all = load();
     this.#only = only;
@@ -35,7 +44,9 @@ export class ToolSet {
 
   /** The tools that the model may call, in the order that they have. */
   active(): Tool[] {
-    return this.#all.filter(({ name, defaultInactive }) => {
+    return this.#all.filter((tool) => {
+      const { name, defaultInactive } = tool;
+      if (this.#limit && !(this.#limit.has(name) && this.#isOwn(tool))) return false;
       if (this.#off) return (this.#only?.includes(name) ?? true) && !this.#off.has(name);
       return this.#only?.includes(name) ?? defaultInactive !== true;
     });
@@ -46,6 +57,12 @@ export class ToolSet {
     const wrong = names.filter((name) => !this.#has(name) || !(this.#only?.includes(name) ?? true));
     if (wrong.length > 0) throw new Error(`there is no tool ${wrong.join(", ")}`);
     this.#off = new Set(this.#all.map(({ name }) => name).filter((name) => !names.includes(name)));
+    this.onChange(this.active());
+  }
+
+  /** From now on only these of xdev's own tools, as far as they are active; undefined: all. What is active stays as it is. */
+  limit(names: ReadonlySet<string> | undefined): void {
+    this.#limit = names;
     this.onChange(this.active());
   }
 

@@ -6,9 +6,12 @@ type Level = "debug" | "info" | "warn" | "error";
 const secrets = new Set<string>();
 let verbose = false;
 
-/** Values that must never be printed (keys, tokens). Shorter than 6 characters is ignored: it would hide plain words. */
+/**
+ * Values that must never be printed (keys, tokens). Shorter than 6 characters is ignored, and so are words in small letters, as they
+ * are given to local servers (`ollama`, `not-needed`): they would hide plain words.
+ */
 export function addSecret(value: string | undefined): void {
-  if (!value || value.length < 6) return;
+  if (!value || value.length < 6 || (value.length < 16 && /^[a-z]+(?:-[a-z]+)*$/.test(value))) return;
   secrets.add(value);
   // As it stands in JSON.
   secrets.add(JSON.stringify(value).slice(1, -1));
@@ -19,6 +22,11 @@ export function redact(text: string): string {
   let result = text;
   for (const secret of secrets) result = result.replaceAll(secret, "[secret]");
   return result;
+}
+
+/** For `JSON.stringify`: the texts in a value, and nothing else of it, redacted. */
+export function redactTexts(_key: string, value: unknown): unknown {
+  return typeof value === "string" ? redact(value) : value;
 }
 
 /** Shows debug and info lines on standard error too (`--verbose`). */

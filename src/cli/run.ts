@@ -62,6 +62,7 @@ export async function run(
     const { serveAcp } = await import("../modes/acp/server.ts");
     return serveAcp({
       dataDir: dataDirectory(options.dataDir, process.env, startFolder()),
+      session: options.session,
       interrupt,
       // Each session of the editor's is a run of its own, in the folder that it names.
       run: ({ cwd, choice, mode, signal }) =>
@@ -186,11 +187,15 @@ export async function run(
       // No model is needed for a command of an extension.
       const chosen = isCommand ? undefined : await first(model);
       const reserved = builtins.map(({ name }) => name);
-      const tools = new ToolSet(() => {
-        const brought = manager.tools(reserved);
-        const replaced = new Set(brought.map(({ name }) => name));
-        return [...builtins.filter(({ name }) => !replaced.has(name)), ...brought];
-      }, options.tools);
+      const tools = new ToolSet(
+        () => {
+          const brought = manager.tools(reserved);
+          const replaced = new Set(brought.map(({ name }) => name));
+          return [...builtins.filter(({ name }) => !replaced.has(name)), ...brought];
+        },
+        options.tools,
+        (tool) => builtins.includes(tool as (typeof builtins)[number]),
+      );
       state.tools = tools;
       renderers = await manager.renderers();
       const trusted = await workspace;

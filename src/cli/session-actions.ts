@@ -50,7 +50,8 @@ export function sessionActions(session: AgentSession): SessionActions {
       }
     },
     setThinkingLevel: (level) => session.setThinkingLevel(level as ThinkingLevel),
-    abort: () => void session.abort(),
+    // A command that ends the run goes on itself.
+    abort: () => void session.abort({ accepting: false }),
     compact: (instructions) => session.compact(instructions),
     waitForIdle: () => session.waitForIdle(),
     newSession: (parentSession) => session.newSession(parentSession === undefined ? {} : { parentSession }),

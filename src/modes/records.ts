@@ -1,6 +1,6 @@
 /** Records as lines of JSON to a program that reads them. Nobody's memory grows without end: who writes waits for it (`ready`). */
 import { errorText } from "../base/errors.ts";
-import { log, redact } from "../base/log.ts";
+import { log, redactTexts } from "../base/log.ts";
 import { printLong } from "../base/output.ts";
 import { escapeControls } from "../base/text.ts";
 
@@ -29,15 +29,15 @@ export class RecordWriter {
   /** Writes a record behind those before it. What is no JSON is logged and left out. */
   send(record: unknown): void {
     try {
-      this.sendText(JSON.stringify(record));
+      this.sendText(JSON.stringify(record, redactTexts));
     } catch (error) {
       log.error(`a record can't be written as JSON: ${errorText(error)}`);
     }
   }
 
-  /** The same for what is JSON already. */
+  /** The same for what is JSON already, without secrets. */
   sendText(json: string): void {
-    const text = `${escapeControls(redact(json))}\n`;
+    const text = `${escapeControls(json)}\n`;
     this.#unread += text.length;
     this.#output.write(text, () => {
       this.#unread -= text.length;

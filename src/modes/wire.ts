@@ -2,6 +2,7 @@
 import type { Api, Model } from "@earendil-works/pi-ai";
 import type { SessionEvent } from "../agent/agent-session-types.ts";
 import { slimPart } from "../agent/stream-part.ts";
+import { redactTexts } from "../base/log.ts";
 import type { TreeNode } from "../session/types.ts";
 
 /** A part of a stream without the message so far: with it, a long answer would cost the square of its length. */
@@ -38,7 +39,7 @@ export function treeJson(tree: readonly TreeNode[]): string {
     }
     if (level.at++ > 0) parts.push(",");
     const { children, ...members } = node;
-    parts.push(JSON.stringify(members).slice(0, -1), ',"children":[');
+    parts.push(JSON.stringify(members, redactTexts).slice(0, -1), ',"children":[');
     open.push({ nodes: children, at: 0, tail: "]}" });
   }
   return parts.join("");

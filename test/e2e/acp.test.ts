@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { Readable, Writable } from "node:stream";
@@ -38,11 +38,13 @@ class Editor implements AsyncDisposable {
   #over!: () => void;
   #done!: Promise<void>;
   #wake: () => void = () => {};
+  #held: ((form: { signal: AbortSignal }) => void) | undefined;
 
   static async start(
     script: unknown,
     files: Record<string, string> = {},
     clientCapabilities: ClientCapabilities = {},
+    ...options: string[]
   ): Promise<Editor> {
     const editor = new Editor();
     const { folder } = editor;
@@ -52,7 +54,7 @@ class Editor implements AsyncDisposable {
     const replay = folder.file("replay.json", JSON.stringify(script));
     editor.child = spawn(
       XDEV,
-      ["--mode", "acp", "--model", `replay:${replay}`, "--data-dir", join(folder.path, "data")],
+      ["--mode", "acp", "--model", `replay:${replay}`, "--data-dir", join(folder.path, "data"), ...options],
       {
         cwd: folder.path,
         env: {
@@ -78,8 +80,14 @@ class Editor implements AsyncDisposable {
         editor.updates.push(params);
         editor.#wake();
       })
-      .onRequest("elicitation/create", ({ params }) => {
+      .onRequest("elicitation/create", ({ params, signal }) => {
         editor.forms.push(params);
+        if (editor.#held) {
+          editor.#held({ signal });
+          return new Promise((resolve) =>
+            signal.addEventListener("abort", () => resolve({ action: "cancel" as const })),
+          );
+        }
         const [value] = editor.answers.splice(0, 1);
         return value === undefined ? { action: "cancel" } : { action: "accept", content: { value } };
       })
@@ -117,6 +125,13 @@ class Editor implements AsyncDisposable {
     return this.updates
       .filter((one) => one.sessionId === sessionId && !own.includes(one.update.sessionUpdate))
       .map(({ update }) => update);
+  }
+
+  /** From now on forms stand until they are withdrawn; resolves with the first. */
+  holdForms(): Promise<{ signal: AbortSignal }> {
+    return new Promise((resolve) => {
+      this.#held = resolve;
+    });
   }
 
   async until(holds: (update: SessionUpdate) => boolean): Promise<void> {
@@ -283,6 +298,88 @@ describe("an editor", () => {
       editor.agent.request("session/set_mode", { sessionId: id, modeId: "yolo" }),
       /no mode|invalid/i,
     );
+  });
+
+  const SLOW_INPUT = {
+    "data/extensions/slow.ts": `export default (pi) => {
+      pi.on("input", () => new Promise((resolve) => setTimeout(resolve, 300)));
+      pi.registerCommand("ask", { handler: async (args, ctx) => String(await ctx.ui.confirm("Sure?", "")) });
+    };`,
+  };
+  const RUNS = { toolCalls: [{ name: "bash", arguments: { command: "touch ran" } }] };
+
+  test("that cancels before the run has begun starts none", async () => {
+    await using editor = await Editor.start([RUNS, { text: "after" }], SLOW_INPUT);
+    const id = await editor.open();
+    const going = editor.prompt(id);
+    await editor.agent.notify("session/cancel", { sessionId: id });
+    assert.deepEqual(await going, { stopReason: "cancelled" });
+    assert.ok(!existsSync(join(editor.folder.path, "work", "ran")));
+    assert.deepEqual(editor.told(id), []);
+  });
+
+  test("cancels a command of an extension whose question stands, and the form is withdrawn", async () => {
+    await using editor = await Editor.start([{ text: "next" }], SLOW_INPUT, { elicitation: { form: {} } });
+    const asked = editor.holdForms();
+    const id = await editor.open();
+    const going = editor.prompt(id, "/ask");
+    const { signal } = await asked;
+    await editor.agent.notify("session/cancel", { sessionId: id });
+    assert.deepEqual(await going, { stopReason: "cancelled" });
+    if (!signal.aborted) await once(signal, "abort");
+    assert.deepEqual(await editor.prompt(id), { stopReason: "end_turn" });
+  });
+
+  test("whose load fails has the session that was open as before", async () => {
+    await using editor = await Editor.start([{ text: "one" }, { text: "two" }]);
+    const id = await editor.open();
+    for (const cwd of ["work", join(editor.folder.path, "nowhere")]) {
+      await assert.rejects(
+        editor.agent.request("session/load", { sessionId: id, cwd, mcpServers: [] }),
+        /absolute|not a folder/,
+      );
+    }
+    const cwd = join(editor.folder.path, "work");
+    // It has no file before there is an answer.
+    await assert.rejects(editor.agent.request("session/load", { sessionId: id, cwd, mcpServers: [] }));
+    assert.deepEqual(await editor.prompt(id), { stopReason: "end_turn" });
+    // Nor does the beginning of an id name one.
+    const short = { sessionId: id.slice(0, 13), cwd, mcpServers: [] };
+    await assert.rejects(editor.agent.request("session/load", short), /not found/i);
+    await editor.agent.request("session/delete", short);
+    assert.equal((await editor.agent.request("session/list", { cwd })).sessions.length, 1);
+    assert.deepEqual(await editor.prompt(id), { stopReason: "end_turn" });
+  });
+
+  test("has only the reading tools of xdev itself in `ask`, whatever an extension makes active or calls so", async () => {
+    const call = (name: string) => ({ toolCalls: [{ name, arguments: { command: "touch ran" } }] });
+    await using editor = await Editor.start([call("bash"), call("peek"), { text: "done" }], {
+      "data/extensions/eager.ts": `export default (pi) => {
+        pi.on("before_agent_start", () => pi.setActiveTools(["bash", "read", "peek"]));
+        pi.registerTool({ name: "peek", label: "peek", description: "", parameters: { type: "object", properties: {} },
+          execute: async () => "peeked" });
+      };`,
+    });
+    const id = await editor.open();
+    await editor.agent.request("session/set_mode", { sessionId: id, modeId: "ask" });
+    await editor.prompt(id);
+    assert.ok(!existsSync(join(editor.folder.path, "work", "ran")));
+    assert.doesNotMatch(JSON.stringify(editor.told(id)), /peeked/);
+  });
+
+  test("keeps no session with --no-session, and has its files where --session-dir says", async () => {
+    {
+      await using editor = await Editor.start([{ text: "one" }], {}, {}, "--no-session");
+      await editor.prompt(await editor.open());
+      assert.ok(!existsSync(join(editor.folder.path, "data", "sessions")));
+    }
+    const kept = new Folder();
+    await using editor = await Editor.start([{ text: "one" }], {}, {}, "--session-dir", kept.path);
+    const id = await editor.open();
+    await editor.prompt(id);
+    assert.ok(readdirSync(kept.path).some((name) => name.includes(id)));
+    assert.equal((await editor.agent.request("session/list", {})).sessions.length, 1);
+    kept[Symbol.dispose]();
   });
 
   const PEEK = `import { readFileSync } from "node:fs";

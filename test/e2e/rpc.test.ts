@@ -7,6 +7,7 @@ import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { RpcClient, SessionManager } from "@earendil-works/pi-coding-agent";
+import { startModelServer } from "../fixtures/model-server.ts";
 import { Folder } from "../support/folder.ts";
 import type { Rec } from "../support/rpc.ts";
 import { EXAMPLES, XDEV, xdev } from "../support/xdev.ts";
@@ -174,6 +175,59 @@ describe("the program", () => {
       ["confirm", { title: "unwanted", message: "" }],
     ]);
   });
+
+  test("an abort right behind a prompt is about that prompt", async () => {
+    using folder = new Folder();
+    const replay = folder.file(
+      "replay.json",
+      '[{"toolCalls":[{"name":"bash","arguments":{"command":"touch ran"}}]},{"text":"done"}]',
+    );
+    const args = ["--mode", "rpc", "--model", `replay:${replay}`, "--data-dir", `${folder.path}/data`];
+    const { status, stdout } = await xdev(args, {
+      cwd: folder.path,
+      input: '{"id":"1","type":"prompt","message":"go"}\n{"id":"2","type":"abort"}\n',
+    });
+    assert.equal(status, 0);
+    assert.match(
+      stdout,
+      /"id":"1","type":"response","command":"prompt","success":false,"error":"the prompt was cancelled/,
+    );
+    assert.ok(!existsSync(`${folder.path}/ran`));
+  });
+
+  for (const mode of ["rpc", "json"]) {
+    test(`what looks like a key is no reason for a line that is no JSON (${mode} mode)`, async () => {
+      using folder = new Folder();
+      const server = await startModelServer({
+        script: [
+          {
+            toolCalls: [{ name: "grep", arguments: { pattern: "key 1234567890123", limit: 1234567890123 } }],
+          },
+          { text: "message and 1234567890123" },
+        ],
+      });
+      folder.file(
+        "data/models.yml",
+        `providers: {loop: {api: openai-completions, baseUrl: "${server.baseUrl}", apiKey: "1234567890123", models: [{id: m}]}}`,
+      );
+      const common = ["--mode", mode, "--model", "loop/m", "--data-dir", `${folder.path}/data`];
+      const { stdout } = await xdev(mode === "json" ? ["-p", "go", ...common] : common, {
+        cwd: folder.path,
+        ...(mode === "rpc" ? { input: '{"type":"prompt","message":"go"}\n{"type":"get_messages"}\n' } : {}),
+      });
+      const lines = stdout.trimEnd().split("\n");
+      for (const line of lines) {
+        // Numbers stay what they are; no text has the key.
+        JSON.parse(line, (_, value) => {
+          assert.ok(typeof value !== "string" || !value.includes("1234567890123"), line);
+          return value;
+        });
+      }
+      assert.ok(lines.length > 1);
+      if (mode === "json") assert.match(stdout, /"limit":1234567890123/);
+      await server.close();
+    });
+  }
 
   test("carries out what was piped in, answers it, and ends with status 0", async () => {
     using folder = new Folder();

@@ -64,7 +64,9 @@ export function contextMaker(
     hasUI,
     mode,
     cwd: registry.context.cwd,
-    model: registry.context.model ?? undefined,
+    get model() {
+      return session.model;
+    },
     signal,
     ...members,
     ...(isCommand ? commands : {}),

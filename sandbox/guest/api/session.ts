@@ -87,6 +87,11 @@ export class Session {
     });
   }
 
+  /** `provider/id`; undefined without one. */
+  get model(): unknown {
+    return (this.askNow("session.info") as { model: unknown } | null)?.model ?? undefined;
+  }
+
   get state(): State {
     return this.askNow("session.state") as State;
   }

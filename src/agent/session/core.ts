@@ -112,6 +112,9 @@ export class Core {
     this.emit({ type: "notice", text });
   }
 
+  /** Prompts that are looked at before they start or join a run. */
+  readonly accepting = new Set<AbortController>();
+
   setResolved(model: ResolvedModel | undefined): void {
     this.model = model;
     if (model) this.#streams.set(model.model, model.stream);

@@ -13,13 +13,41 @@ import { Run } from "./run.ts";
 import { resetTodos } from "./todo.ts";
 
 export async function prompt(core: Core, text: string, options: PromptOptions): Promise<Disposition> {
+  const accepting = new AbortController();
+  core.accepting.add(accepting);
+  try {
+    return await accept(core, text, options, accepting.signal);
+  } finally {
+    core.accepting.delete(accepting);
+  }
+}
+
+/** Whoever aborts before there is a run has this prompt in mind: then it starts none. */
+async function accept(
+  core: Core,
+  text: string,
+  options: PromptOptions,
+  signal: AbortSignal,
+): Promise<Disposition> {
   const { streamingBehavior, expand = true, source = "interactive" } = options;
+  const refuseAborted = (): void => {
+    if (signal.aborted) throw new XdevError("aborted", "the prompt was cancelled before its run began");
+  };
+  const failed = (error: unknown): never => {
+    refuseAborted();
+    throw error;
+  };
   if (core.isDisposed) throw new XdevError("closed", "the session is closed");
-  if (expand && text.startsWith("/") && (await runCommand(core, text))) return "handled";
+  if (expand && text.startsWith("/")) {
+    const isCommand = await runCommand(core, text, signal).catch(failed);
+    refuseAborted();
+    if (isCommand) return "handled";
+  }
   // Who may not queue is told before anyone is asked.
   if (core.run && streamingBehavior === undefined) throw busy();
   if (!core.run && !core.model) throw noModel();
-  const input = await askInput(core, text, options.images ?? [], source, expand);
+  const input = await askInput(core, text, options.images ?? [], source, expand, signal).catch(failed);
+  refuseAborted();
   if (!input) return "handled";
   const message = userMessage(input.text, input.images);
   if (core.run) {
@@ -104,6 +132,7 @@ async function askInput(
   images: readonly ImageContent[],
   source: InputSource,
   expand: boolean,
+  signal?: AbortSignal,
 ): Promise<{ text: string; images: readonly ImageContent[] } | undefined> {
   let current = { text, images };
   let isHandled = false;
@@ -116,6 +145,7 @@ async function askInput(
       isHandled = handled === true;
       return isHandled;
     },
+    signal ? { signal } : {},
   );
   if (isHandled) return undefined;
   return expand ? { ...current, text: await expandResources(core, current.text) } : current;
@@ -176,7 +206,7 @@ export function titleOf(text: string): string {
 }
 
 /** Runs the command of an extension that a text names; false if it names none. Rejects with what the extension says went wrong. */
-async function runCommand(core: Core, text: string): Promise<boolean> {
+async function runCommand(core: Core, text: string, signal: AbortSignal): Promise<boolean> {
   const [word = ""] = text.split(/\s/, 1);
   const found = core.options.manager?.findCommand(word);
   if (!found) {
@@ -191,8 +221,9 @@ async function runCommand(core: Core, text: string): Promise<boolean> {
   const reply = await extension.request(
     "command",
     { command, arguments: args },
-    { timeoutMs: extension.limits.toolTimeoutMs },
+    { timeoutMs: extension.limits.toolTimeoutMs, signal },
   );
+  if (signal.aborted) return true;
   const fail = (reason: string) => new XdevError("extension-error", `extension ${extension.name}: ${reason}`);
   if (reply.error != null) throw fail(reply.error);
   const patch = parsePatch(reply.patch);

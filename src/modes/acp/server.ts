@@ -2,6 +2,7 @@
  * Acp mode: an editor drives the agent by the Agent Client Protocol on standard input and output (`xdev docs acp`). Each session
  * of the editor's is a run of its own: its extensions, trust, tools and file are those of the folder that it names.
  */
+import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import {
   type AgentContext,
@@ -13,6 +14,7 @@ import {
   RequestError,
 } from "@agentclientprotocol/sdk";
 import { errorText, XdevError } from "../../base/errors.ts";
+import { canonicalPath } from "../../base/files.ts";
 import { log, redact } from "../../base/log.ts";
 import { printLong } from "../../base/output.ts";
 import { withTimeout } from "../../base/time.ts";
@@ -24,14 +26,18 @@ import { AcpSession } from "./session.ts";
 
 export interface AcpOptions {
   dataDir: string;
+  /** What the command line says of sessions: in which folder they are, or that none is kept. */
+  session: SessionChoice;
   /** Ends all sessions, and the program. */
   interrupt: AbortSignal;
   /** Runs a session in a mode until that lets it end, or the signal aborts. */
   run(options: { cwd: string; choice: SessionChoice; mode: Mode; signal: AbortSignal }): Promise<number>;
 }
 
-/** How long sessions have to end when the editor is gone, in ms. */
+/** How long sessions have to end when the editor is gone, in ms; and how long it has then to read what is left. */
 const END_MS = 5000;
+/** The longest message of the editor, in bytes: prompts carry files and images. */
+const MAX_MESSAGE_BYTES = 256 * 1024 * 1024;
 
 interface Open {
   session: AcpSession;
@@ -48,7 +54,7 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
 
   const find = (id: string): AcpSession => {
     const found = sessions.get(id);
-    if (!found) throw RequestError.resourceNotFound(id);
+    if (!found) throw RequestError.resourceNotFound(redact(id));
     return found.session;
   };
 
@@ -59,12 +65,13 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
     replays: boolean,
     servers: readonly McpServer[] | undefined,
   ) => {
-    if (!isAbsolute(cwd)) throw RequestError.invalidParams(undefined, "cwd is no absolute path");
+    checkFolder(cwd);
     if (servers && servers.length > 0) {
       log.warn(`the editor's MCP servers are not used: ${servers.map(({ name }) => name).join(", ")}`);
     }
     const session = new AcpSession(client, capabilities);
-    const running = options.run({ cwd, choice, mode: session.mode, signal: options.interrupt }).then(
+    const signal = AbortSignal.any([options.interrupt, session.signal]);
+    const running = options.run({ cwd, choice, mode: session.mode, signal }).then(
       () => session.ended(new XdevError("aborted", "the session has ended")),
       (error: unknown) => session.ended(error),
     );
@@ -80,6 +87,44 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
       await session.close();
       throw forEditor(error);
     }
+  };
+
+  const inDir =
+    options.session.kind !== "none" && options.session.sessionDir !== undefined
+      ? { sessionDir: options.session.sessionDir }
+      : {};
+  const fresh: SessionChoice = options.session.kind === "none" ? { kind: "none" } : { kind: "new", ...inDir };
+
+  /** The file of a session by its whole id. */
+  const fileOf = async (id: string): Promise<string> => {
+    const [{ findSession }, { idOfFileName }] = await Promise.all([
+      import("../../session/list.ts"),
+      import("../../session/paths.ts"),
+    ]);
+    const file = await findSession(options.dataDir, id, inDir).catch((error: unknown) => {
+      throw forEditor(error);
+    });
+    if (idOfFileName(file) !== id) throw RequestError.resourceNotFound(redact(id));
+    return file;
+  };
+
+  /** Goes on with a session that is there. What can't be is found out before one that is open is ended. */
+  const reopen = async (
+    client: AgentContext,
+    { cwd, sessionId: id, mcpServers }: { cwd: string; sessionId: string; mcpServers?: readonly McpServer[] },
+    replays: boolean,
+  ) => {
+    checkFolder(cwd);
+    await fileOf(id);
+    await close(id);
+    const { modes, configOptions } = await open(
+      client,
+      cwd,
+      { kind: "resume", id, ...inDir },
+      replays,
+      mcpServers,
+    );
+    return { modes, configOptions };
   };
 
   const close = async (id: string): Promise<void> => {
@@ -107,23 +152,15 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
     })
     .onRequest("authenticate", () => ({}))
     .onRequest("session/new", ({ params, client }) =>
-      open(client, params.cwd, { kind: "new" }, false, params.mcpServers),
+      open(client, params.cwd, fresh, false, params.mcpServers),
     )
-    .onRequest("session/load", async ({ params, client }) => {
-      await close(params.sessionId);
-      const choice: SessionChoice = { kind: "resume", id: params.sessionId };
-      const { modes, configOptions } = await open(client, params.cwd, choice, true, params.mcpServers);
-      return { modes, configOptions };
-    })
-    .onRequest("session/resume", async ({ params, client }) => {
-      await close(params.sessionId);
-      const choice: SessionChoice = { kind: "resume", id: params.sessionId };
-      const { modes, configOptions } = await open(client, params.cwd, choice, false, params.mcpServers);
-      return { modes, configOptions };
-    })
+    .onRequest("session/load", ({ params, client }) => reopen(client, params, true))
+    .onRequest("session/resume", ({ params, client }) => reopen(client, params, false))
     .onRequest("session/list", async ({ params }) => {
       const { listSessions } = await import("../../session/list.ts");
-      const found = await listSessions(options.dataDir, params.cwd ? { cwd: params.cwd } : {});
+      // As it is kept with the session: without links on the way.
+      const cwd = params.cwd ? await canonicalPath(params.cwd) : undefined;
+      const found = await listSessions(options.dataDir, { ...(cwd === undefined ? {} : { cwd }), ...inDir });
       return {
         sessions: found.map(({ id, cwd, name, firstMessage, modified }) => ({
           sessionId: id,
@@ -134,17 +171,18 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
       };
     })
     .onRequest("session/delete", async ({ params }) => {
+      const isOpen = sessions.has(params.sessionId);
       await close(params.sessionId);
-      try {
-        const [{ findSession }, { deleteSession }] = await Promise.all([
-          import("../../session/list.ts"),
-          import("../../session/delete.ts"),
-        ]);
-        const { dataDir } = options;
-        await deleteSession(await findSession(dataDir, params.sessionId), { dataDir });
-      } catch (error) {
+      // One without an answer has no file yet.
+      const file = await fileOf(params.sessionId).catch((error: unknown) => {
+        if (isOpen) return undefined;
+        throw error;
+      });
+      if (file === undefined) return {};
+      const { deleteSession } = await import("../../session/delete.ts");
+      await deleteSession(file, { dataDir: options.dataDir }).catch((error: unknown) => {
         throw forEditor(error);
-      }
+      });
       return {};
     })
     .onRequest("session/close", async ({ params }) => {
@@ -179,7 +217,7 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
     })
     .onNotification("session/cancel", ({ params }) => sessions.get(params.sessionId)?.session.cancel());
 
-  const connection = app.connect(ndJsonStream(output(), input()));
+  const connection = app.connect(ndJsonStream(output(), input(), { maxMessageBytes: MAX_MESSAGE_BYTES }));
   const stop = () => connection.close();
   options.interrupt.addEventListener("abort", stop, { once: true });
   if (options.interrupt.aborted) stop();
@@ -189,7 +227,17 @@ export async function serveAcp(options: AcpOptions): Promise<number> {
   await withTimeout(ending, END_MS, "the end of the sessions").catch((error: unknown) =>
     log.debug(errorText(error)),
   );
+  // An editor that is gone without having read everything is not waited for.
+  setTimeout(() => process.exit(0), END_MS).unref();
   return 0;
+}
+
+/** Throws `RequestError` for what can be no session's folder. */
+function checkFolder(cwd: string): void {
+  if (!isAbsolute(cwd)) throw RequestError.invalidParams(undefined, "cwd is no absolute path");
+  if (statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true) {
+    throw RequestError.invalidParams(undefined, `${redact(cwd)} is not a folder`);
+  }
 }
 
 /** An error in the editor's terms: what the user can read, and nothing of a key. */

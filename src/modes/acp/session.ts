@@ -9,11 +9,11 @@ import {
   type SessionUpdate,
 } from "@agentclientprotocol/sdk";
 import type { AgentSession, ThinkingLevel } from "../../agent/agent-session-types.ts";
-import { errorText } from "../../base/errors.ts";
+import { errorText, XdevError } from "../../base/errors.ts";
 import { log, redact } from "../../base/log.ts";
 import { failureOf, type Mode, type Served } from "../mode.ts";
 import type { AcpPrompt } from "./prompt.ts";
-import { commandsOf, replayOf, updatesFor } from "./updates.ts";
+import { commandsOf, redactDeep, replayOf, updatesFor } from "./updates.ts";
 import { acpDialogs, acpUser } from "./user.ts";
 
 /** In this mode the model has the tools that change nothing. */
@@ -43,10 +43,11 @@ export class AcpSession {
   #begun: Promise<Begun> | undefined;
   #cwd = "";
   #modeId: ModeId = "code";
-  /** What the model may call in the mode `code`. */
-  #allTools: string[] = [];
   #isPrompted = false;
-  #isCancelled = false;
+  /** Of what goes on now. */
+  #cancelling = new AbortController();
+  readonly #closing = new AbortController();
+  readonly #givenUp = new AbortController();
   /** The last update that is on its way: an answer goes behind it. */
   #sent: Promise<void> = Promise.resolve();
 
@@ -61,6 +62,8 @@ export class AcpSession {
     const asking = {
       client: this.#client,
       capabilities: this.#capabilities,
+      closing: this.#closing.signal,
+      cancelled: () => this.#cancelling.signal,
       sessionId: async () => {
         const id = await this.#id.promise;
         this.#asking.resolve();
@@ -88,6 +91,11 @@ export class AcpSession {
     };
   }
 
+  /** Aborts when it is to end before it has begun. */
+  get signal(): AbortSignal {
+    return this.#givenUp.signal;
+  }
+
   /** Its run has ended: who waits for it to begin is told why it did not. */
   ended(error: unknown): void {
     this.#served.reject(error);
@@ -107,7 +115,9 @@ export class AcpSession {
     modes: SessionModeState;
     configOptions: SessionConfigOption[];
   }> {
-    const begun = this.#begin(replays, modeId);
+    const known = MODES.find(({ id }) => id === modeId);
+    if (known) this.#modeId = known.id;
+    const begun = this.#begin(replays, known?.id);
     this.#begun = begun;
     begun.catch(() => {});
     // A question that comes while extensions load is about a session that the editor must know.
@@ -133,7 +143,6 @@ export class AcpSession {
   async #begin(replays: boolean, modeId: string | undefined): Promise<Begun> {
     const { session, start, cwd } = await this.#served.promise;
     await start();
-    this.#allTools = session.activeTools();
     if (modeId !== undefined) this.#enter(session, modeId);
     if (replays) for (const update of replayOf(session.messages, cwd)) this.#update(update);
     const options = await this.#configOptions(session);
@@ -149,23 +158,30 @@ export class AcpSession {
       );
     }
     this.#isPrompted = true;
-    this.#isCancelled = false;
+    this.#cancelling = new AbortController();
+    const { signal } = this.#cancelling;
     try {
-      const session = await this.#whenBegun();
-      if (this.#isCancelled) return { stopReason: "cancelled" };
+      // An extension that asks something while it loads may keep the session from its beginning for long.
+      const session = await Promise.race([this.#whenBegun(), aborted(signal)]);
+      if (!session || signal.aborted) return { stopReason: "cancelled" };
       const before = session.messages.length;
       const { disposition } = await session.prompt(text, { images, source: "rpc" });
       await session.waitForIdle();
       await this.#sent;
-      if (disposition === "handled") return { stopReason: this.#isCancelled ? "cancelled" : "end_turn" };
-      return stopOf(session, before, this.#isCancelled);
+      if (disposition === "handled") return { stopReason: signal.aborted ? "cancelled" : "end_turn" };
+      return stopOf(session, before, signal.aborted);
+    } catch (error) {
+      if (signal.aborted && error instanceof XdevError && error.code === "aborted") {
+        return { stopReason: "cancelled" };
+      }
+      throw error;
     } finally {
       this.#isPrompted = false;
     }
   }
 
   async cancel(): Promise<void> {
-    this.#isCancelled = true;
+    this.#cancelling.abort();
     const session = this.#session;
     if (!session) return;
     session.clearQueue();
@@ -178,6 +194,9 @@ export class AcpSession {
   async close(): Promise<void> {
     await this.cancel();
     this.#closed.resolve();
+    this.#closing.abort();
+    // What has not begun is not waited for.
+    if (!this.#session) this.#givenUp.abort();
   }
 
   get modeId(): string {
@@ -190,10 +209,8 @@ export class AcpSession {
 
   #enter(session: AgentSession, id: string): void {
     const mode = MODES.find((one) => one.id === id);
-    if (!mode) throw RequestError.invalidParams(undefined, `there is no mode ${JSON.stringify(id)}`);
-    session.setActiveTools(
-      mode.id === "ask" ? this.#allTools.filter((name) => READING.has(name)) : this.#allTools,
-    );
+    if (!mode) throw RequestError.invalidParams(undefined, `there is no mode ${redact(JSON.stringify(id))}`);
+    session.limitTools(mode.id === "ask" ? READING : undefined);
     this.#modeId = mode.id;
   }
 
@@ -205,9 +222,12 @@ export class AcpSession {
     } else if (id === "thinking" && session.availableThinkingLevels().includes(value as ThinkingLevel)) {
       session.setThinkingLevel(value as ThinkingLevel);
     } else if (id === "model" || id === "thinking") {
-      throw RequestError.invalidParams(undefined, `${id} can not be ${JSON.stringify(value)}`);
+      throw RequestError.invalidParams(undefined, `${id} can not be ${redact(JSON.stringify(value))}`);
     } else
-      throw RequestError.invalidParams(undefined, `there is no option ${id}: there are model and thinking`);
+      throw RequestError.invalidParams(
+        undefined,
+        `there is no option ${redact(id)}: there are model and thinking`,
+      );
     return this.#configOptions(session);
   }
 
@@ -264,12 +284,19 @@ export class AcpSession {
   #update(update: SessionUpdate): Promise<void> {
     const sessionId = this.#session?.state.sessionId;
     if (sessionId === undefined) return this.#sent;
-    const sending = this.#client.notify("session/update", { sessionId, update }).catch((error: unknown) => {
-      log.debug(`the editor was not told: ${errorText(error)}`);
-    });
+    const sending = this.#client
+      .notify("session/update", { sessionId, update: redactDeep(update) })
+      .catch((error: unknown) => {
+        log.debug(`the editor was not told: ${errorText(error)}`);
+      });
     this.#sent = this.#sent.then(() => sending);
     return this.#sent;
   }
+}
+
+/** Resolves with undefined when the signal aborts. */
+function aborted(signal: AbortSignal): Promise<undefined> {
+  return new Promise((resolve) => signal.addEventListener("abort", () => resolve(undefined), { once: true }));
 }
 
 function select(

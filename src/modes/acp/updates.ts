@@ -12,7 +12,7 @@ import type {
 } from "@agentclientprotocol/sdk";
 import type { AgentMessage, AgentSession, SessionEvent } from "../../agent/agent-session-types.ts";
 import { resolvePath } from "../../base/files.ts";
-import { redact } from "../../base/log.ts";
+import { redact, redactTexts } from "../../base/log.ts";
 import { ellipsis, oneLine } from "../../base/text.ts";
 
 type Args = Record<string, unknown>;
@@ -34,6 +34,11 @@ const OUTPUT_CHARS = 100_000;
 const TITLE_CHARS = 200;
 
 export const textBlock = (text: string): ContentBlock => ({ type: "text", text: redact(text) });
+
+/** The texts of a value without secrets; keys and numbers stay. */
+export function redactDeep<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value, redactTexts)) as T;
+}
 
 const contentText = (text: string): ToolCallContent => ({ type: "content", content: textBlock(text) });
 
@@ -150,7 +155,7 @@ function describeCall(name: string, args: Args, cwd: string) {
   return {
     title: redact(ellipsis(`${name}${detail}`, TITLE_CHARS)),
     kind: KINDS[name] ?? ("other" as const),
-    rawInput: JSON.parse(redact(JSON.stringify(args))) as unknown,
+    rawInput: redactDeep(args) as unknown,
     ...(path === undefined ? {} : { locations: [{ path }] }),
   };
 }

@@ -9,15 +9,23 @@ import type {
   PermissionOption,
 } from "@agentclientprotocol/sdk";
 import { type Answer, oneAtATime, type User } from "../../../sandbox/permissions/asker.ts";
-import type { Dialogs } from "../../extensions/calls.ts";
-import { textBlock } from "./updates.ts";
+import { redact } from "../../base/log.ts";
+import type { DialogOptions, Dialogs } from "../../extensions/calls.ts";
+import { redactDeep, textBlock } from "./updates.ts";
 
 export interface Asking {
   client: AgentContext;
   capabilities: ClientCapabilities;
   /** The session's id, as the editor knows it by now. */
   sessionId(): Promise<string>;
+  /** Aborts when the session ends: nobody waits for an answer any more. */
+  closing: AbortSignal;
+  /** Aborts when what goes on is cancelled. */
+  cancelled(): AbortSignal;
 }
+
+/** So many forms may stand at a time; a further one gets its default. */
+const PENDING_LIMIT = 100;
 
 const NOT_NOW: PermissionOption = { optionId: "deny", name: "Deny for now", kind: "reject_once" };
 
@@ -63,11 +71,12 @@ let questions = 0;
 
 /** The id of the option that was chosen; undefined for none, for one that was not offered, and for an editor that is gone. */
 async function choose(
-  { client, sessionId }: Asking,
+  { client, sessionId, closing }: Asking,
   lines: readonly string[],
   options: readonly PermissionOption[],
-  signal: AbortSignal,
+  given: AbortSignal,
 ): Promise<string | undefined> {
+  const signal = AbortSignal.any([given, closing]);
   try {
     const { outcome } = await client.request(
       "session/request_permission",
@@ -75,7 +84,7 @@ async function choose(
         sessionId: await sessionId(),
         toolCall: {
           toolCallId: `permission-${++questions}`,
-          title: lines[0] ?? "",
+          title: redact(lines[0] ?? ""),
           kind: "other",
           status: "pending",
           content: [{ type: "content", content: textBlock(lines.join("\n")) }],
@@ -93,47 +102,72 @@ async function choose(
 
 /** What extensions ask. An editor without forms gives every question its default. */
 export function acpDialogs(asking: Asking): Dialogs {
-  const ask = async (extension: string, title: string, value: object): Promise<unknown> => {
-    if (!asking.capabilities.elicitation?.form) return undefined;
+  let pending = 0;
+  const ask = async (
+    extension: string,
+    title: string,
+    value: object,
+    { signal, timeoutMs }: DialogOptions = {},
+  ): Promise<unknown> => {
+    if (!asking.capabilities.elicitation?.form || pending >= PENDING_LIMIT) return undefined;
+    const ends = [
+      asking.closing,
+      asking.cancelled(),
+      ...(signal ? [signal] : []),
+      ...(timeoutMs === undefined ? [] : [AbortSignal.timeout(timeoutMs)]),
+    ];
+    pending++;
     try {
-      const request = {
+      const request = redactDeep({
         mode: "form",
         sessionId: await asking.sessionId(),
         message: `${extension}: ${title}`,
         requestedSchema: { type: "object", properties: { value }, required: ["value"] },
-      } as CreateElicitationRequest;
-      const answer = (await asking.client.request("elicitation/create", request)) as {
-        action?: unknown;
-        content?: { value?: unknown } | null;
-      };
+      }) as CreateElicitationRequest;
+      const answer = (await asking.client.request("elicitation/create", request, {
+        cancellationSignal: AbortSignal.any(ends),
+        stopWaitingOnCancel: true,
+      })) as { action?: unknown; content?: { value?: unknown } | null };
       return answer.action === "accept" ? answer.content?.value : undefined;
     } catch {
       return undefined;
+    } finally {
+      pending--;
     }
   };
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
   return {
-    select: async (extension, title, options) => {
-      const chosen = text(await ask(extension, title, { type: "string", title, enum: options }));
+    select: async (extension, title, options, more) => {
+      const chosen = text(await ask(extension, title, { type: "string", title, enum: options }, more));
       return chosen !== undefined && options.includes(chosen) ? chosen : undefined;
     },
-    confirm: async (extension, title, message) =>
-      (await ask(extension, title, { type: "boolean", title: message || title })) === true,
-    input: async (extension, title, placeholder) =>
+    confirm: async (extension, title, message, more) =>
+      (await ask(extension, title, { type: "boolean", title: message || title }, more)) === true,
+    input: async (extension, title, placeholder, more) =>
       text(
-        await ask(extension, title, {
-          type: "string",
+        await ask(
+          extension,
           title,
-          ...(placeholder === undefined ? {} : { description: placeholder }),
-        }),
+          {
+            type: "string",
+            title,
+            ...(placeholder === undefined ? {} : { description: placeholder }),
+          },
+          more,
+        ),
       ),
-    editor: async (extension, title, given) =>
+    editor: async (extension, title, given, more) =>
       text(
-        await ask(extension, title, {
-          type: "string",
+        await ask(
+          extension,
           title,
-          ...(given === undefined ? {} : { default: given }),
-        }),
+          {
+            type: "string",
+            title,
+            ...(given === undefined ? {} : { default: given }),
+          },
+          more,
+        ),
       ),
   };
 }

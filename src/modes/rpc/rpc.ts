@@ -6,7 +6,7 @@
 import type { Readable } from "node:stream";
 import type { AgentSession } from "../../agent/agent-session-types.ts";
 import { errorText, XdevError } from "../../base/errors.ts";
-import { log, redact } from "../../base/log.ts";
+import { log, redact, redactTexts } from "../../base/log.ts";
 import { withTimeout } from "../../base/time.ts";
 import type { Served } from "../mode.ts";
 import type { RecordOutput } from "../records.ts";
@@ -50,6 +50,9 @@ const CHANGES: ReadonlySet<CommandType> = new Set([
 ]);
 /** These end something, so they wait for nothing. */
 const ENDS: ReadonlySet<CommandType> = new Set(["abort", "abort_retry", "abort_bash", "clear_queue"]);
+
+/** What an `abort` behind them is about, also while they wait. */
+const STARTS: ReadonlySet<CommandType> = new Set(["prompt", "steer", "follow_up"]);
 
 /** How long commands that go on at the end are waited for, in ms: what can be ended has ended by then. */
 const END_MS = 5000;
@@ -121,6 +124,8 @@ class Commands {
   readonly #context: HandlerContext;
   readonly #connection: Connection;
   readonly #going = new Set<Promise<void>>();
+  /** Those that would start something and wait. */
+  readonly #held = new Set<{ isCancelled: boolean }>();
   /** What further commands wait for; undefined most of the time. */
   changing: Promise<void> | undefined;
 
@@ -131,7 +136,16 @@ class Commands {
 
   take(command: Command): void {
     const before = ENDS.has(command.type) ? undefined : this.changing;
-    const perform = () => answer(this.#context, this.#connection, command);
+    if (command.type === "abort") for (const one of this.#held) one.isCancelled = true;
+    const held = before && STARTS.has(command.type) ? { isCancelled: false } : undefined;
+    if (held) this.#held.add(held);
+    const perform = async (): Promise<void> => {
+      if (held) this.#held.delete(held);
+      if (!held?.isCancelled) return answer(this.#context, this.#connection, command);
+      const { id, type } = command;
+      const error = "the prompt was cancelled before its run began";
+      this.#connection.send({ id, type: "response", command: type, success: false, error });
+    };
     const work = before ? before.then(perform) : perform();
     if (CHANGES.has(command.type)) this.follow(work);
     this.#going.add(work);
@@ -167,8 +181,8 @@ async function answer(
     const data = await handler(context, params, id);
     const record = { ...head, success: true };
     if (data instanceof Json) {
-      connection.sendText(`${JSON.stringify(record).slice(0, -1)},"data":${data.text}}`);
-    } else connection.sendText(JSON.stringify({ ...record, data }));
+      connection.sendText(`${JSON.stringify(record, redactTexts).slice(0, -1)},"data":${data.text}}`);
+    } else connection.sendText(JSON.stringify({ ...record, data }, redactTexts));
   } catch (error) {
     connection.send({ ...head, success: false, error: redact(explain(error)) });
   }
