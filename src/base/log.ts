@@ -6,12 +6,15 @@ type Level = "debug" | "info" | "warn" | "error";
 const secrets = new Set<string>();
 let verbose = false;
 
+/** What people give as the key of a server that wants none. */
+const PLACEHOLDERS = new Set(["lm-studio", "not-needed", "not-required", "no-key"]);
+
 /**
- * Values that must never be printed (keys, tokens). Shorter than 6 characters is ignored, and so are words in small letters, as they
- * are given to local servers (`ollama`, `not-needed`): they would hide plain words.
+ * Values that must never be printed (keys, tokens). Shorter than 6 characters is ignored, and so are single words in small letters
+ * (`ollama`, `message`) and what is commonly given to local servers: they would hide plain words.
  */
 export function addSecret(value: string | undefined): void {
-  if (!value || value.length < 6 || (value.length < 16 && /^[a-z]+(?:-[a-z]+)*$/.test(value))) return;
+  if (!value || value.length < 6 || PLACEHOLDERS.has(value) || /^[a-z]{6,15}$/.test(value)) return;
   secrets.add(value);
   // As it stands in JSON.
   secrets.add(JSON.stringify(value).slice(1, -1));
