@@ -4,6 +4,31 @@ import { errorText, XdevError } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import type { SentContent, SessionActions } from "../extensions/session-calls.ts";
 
+/**
+ * The canonical path of a session that an extension names: a file in the folder of the session that is open. The right to change
+ * the session is none to read other folders' conversations, nor to learn what else is on the disk: every other path has one error.
+ */
+async function sessionBeside(open: string | undefined, path: string): Promise<string> {
+  const { lstat, realpath } = await import("node:fs/promises");
+  const { basename, dirname, isAbsolute, join } = await import("node:path");
+  try {
+    if (open !== undefined && isAbsolute(path) && path.endsWith(".jsonl")) {
+      const folder = await realpath(dirname(open));
+      const file = join(folder, basename(path));
+      if ((await realpath(dirname(path))) === folder && (await lstat(file)).isFile()) return file;
+    }
+  } catch {
+    // Whatever it is that can't be looked at is no session beside this one.
+  }
+  throw new XdevError(
+    "no-session",
+    "an extension switches only to a session in the folder of the one that is open",
+    {
+      hint: "the user can open any other with `xdev --session PATH`",
+    },
+  );
+}
+
 export function sessionActions(session: AgentSession): SessionActions {
   const split = (content: string | SentContent) => {
     if (typeof content === "string") return { text: content, images: [] };
@@ -55,7 +80,8 @@ export function sessionActions(session: AgentSession): SessionActions {
     compact: (instructions) => session.compact(instructions),
     waitForIdle: () => session.waitForIdle(),
     newSession: (parentSession) => session.newSession(parentSession === undefined ? {} : { parentSession }),
-    switchSession: (path) => session.switchSession(path),
+    switchSession: async (path) =>
+      session.switchSession(await sessionBeside(session.state.sessionFile, path)),
     fork: (entryId) => session.fork(entryId),
     navigateTree: (targetId, options) => session.navigateTree(targetId, options),
     reload: () => session.reload(),

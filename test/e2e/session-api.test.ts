@@ -1,5 +1,7 @@
 /** What a sandboxed module sees of the session and does with it, in the compiled program. */
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
 import { describe, test } from "node:test";
 import { Folder } from "../support/folder.ts";
 import { toolResults, xdev } from "../support/xdev.ts";
@@ -47,6 +49,16 @@ export default (pi) => {
       await ctx.waitForIdle();
       const { cancelled } = await ctx.newSession();
       return JSON.stringify([cancelled, before !== ctx.sessionManager.getSessionId(), typeof ctx.navigateTree]);
+    },
+  });
+  pi.registerCommand("travel", {
+    description: "switches to sessions",
+    async handler(args, ctx) {
+      const outcomes = [];
+      for (const path of args.split(" ")) {
+        outcomes.push(await ctx.switchSession(path).then(({ cancelled }) => String(cancelled), ({ message }) => message));
+      }
+      return JSON.stringify(outcomes);
     },
   });
 };`;
@@ -97,7 +109,7 @@ describe("a module", () => {
       active: true,
       all: true,
       thinking: "off",
-      commands: ["fresh"],
+      commands: ["fresh", "travel"],
       write: false,
       changed: false,
       name: "named by it",
@@ -131,5 +143,32 @@ describe("a module", () => {
     const { stdout, stderr, status } = await run("-p", "/fresh");
     assert.equal(status, 0, stderr);
     assert.equal(stdout.trim(), '[false,true,"function"]');
+  });
+
+  test("switches to a session beside the one that is open, and learns nothing of any other path", async () => {
+    using folder = new Folder();
+    const { grant, run } = scene(folder);
+    await grant("--session=write", "--run=echo");
+    assert.equal((await run("-p", "go")).status, 0);
+    const sessions = join(folder.path, "data/sessions");
+    const here = join(sessions, readdirSync(sessions).find((name) => name.startsWith("--"))!);
+    const own = join(here, readdirSync(here).find((name) => name.endsWith(".jsonl"))!);
+    const other = folder.file("data/sessions/--other--/a.jsonl", readFileSync(own, "utf8"));
+    const link = join(here, "link.jsonl");
+    symlinkSync(other, link);
+    const paths = [
+      other,
+      link,
+      folder.file("plain.txt", "x"),
+      join(here, "none.jsonl"),
+      join(here, "../--other--/a.jsonl"),
+      own,
+    ];
+    const { stdout, stderr } = await run("-p", `/travel ${paths.join(" ")}`);
+    const outcomes: string[] = JSON.parse(stdout.trim() || JSON.stringify([stderr]));
+    assert.equal(outcomes.pop(), "false");
+    assert.equal(outcomes.length, paths.length - 1);
+    assert.equal(new Set(outcomes).size, 1, outcomes.join("\n"));
+    assert.match(outcomes[0]!, /only to a session in the folder/);
   });
 });
