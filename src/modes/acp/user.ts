@@ -136,6 +136,12 @@ export function acpDialogs(asking: Asking): Dialogs {
     }
   };
   const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+  const askText = async (
+    extension: string,
+    title: string,
+    given: { description?: string; default?: string },
+    more: DialogOptions | undefined,
+  ) => text(await ask(extension, title, { type: "string", title, ...given }, more));
   return {
     select: async (extension, title, options, more) => {
       const chosen = text(await ask(extension, title, { type: "string", title, enum: options }, more));
@@ -143,31 +149,9 @@ export function acpDialogs(asking: Asking): Dialogs {
     },
     confirm: async (extension, title, message, more) =>
       (await ask(extension, title, { type: "boolean", title: message || title }, more)) === true,
-    input: async (extension, title, placeholder, more) =>
-      text(
-        await ask(
-          extension,
-          title,
-          {
-            type: "string",
-            title,
-            ...(placeholder === undefined ? {} : { description: placeholder }),
-          },
-          more,
-        ),
-      ),
-    editor: async (extension, title, given, more) =>
-      text(
-        await ask(
-          extension,
-          title,
-          {
-            type: "string",
-            title,
-            ...(given === undefined ? {} : { default: given }),
-          },
-          more,
-        ),
-      ),
+    input: (extension, title, placeholder, more) =>
+      askText(extension, title, placeholder === undefined ? {} : { description: placeholder }, more),
+    editor: (extension, title, given, more) =>
+      askText(extension, title, given === undefined ? {} : { default: given }, more),
   };
 }
