@@ -301,7 +301,7 @@ describe("an extension's log", () => {
       }
       await log.close();
     });
-    assert.ok(delay < 100, `${delay} ms`);
+    assert.ok(delay < 1000, `${delay} ms`);
     assert.ok(memory < 100e6, `${memory} bytes`);
   });
 });
@@ -333,8 +333,8 @@ describe("an extension that floods its standard error", () => {
         await channel.kill();
         await log.close();
       });
-      // Measured: 4 to 8 ms; the rest is for a machine that does other things, too.
-      assert.ok(delay < 100, `${delay} ms`);
+      // Measured: 4 to 8 ms, and 15 s without a limit; the rest is for a machine that does other things, too.
+      assert.ok(delay < 1000, `${delay} ms`);
       // Deno collects the chunks of its own streams late.
       assert.ok(memory < ("Deno" in globalThis ? 190e6 : 100e6), `${memory} bytes`);
       assert.ok(statSync(logPath(folder)).size < 4 * 1024 * 1024);

@@ -8,11 +8,11 @@ describe("what is emitted", () => {
   test("never keeps the loop waiting, and each hook is told everything in order", async () => {
     await using session = new Session();
     const told = `${session.folder.path}/told`;
-    const hook = `sleep 0.05; cat >> ${told}`;
+    const hook = `sleep 0.2; cat >> ${told}`;
     await session.load({ setting: { turn_start: hook, turn_end: `cat >> ${told}.end` } });
     const start = performance.now();
     for (let turnIndex = 0; turnIndex < 4; turnIndex++) session.bus.emit("turn_start", { turnIndex });
-    assert.ok(performance.now() - start < 50);
+    assert.ok(performance.now() - start < 800, "less than the hooks themselves take");
     await session.bus.close();
     const lines = readFileSync(told, "utf8").trimEnd().split("\n");
     assert.deepEqual(
