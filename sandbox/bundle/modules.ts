@@ -1,20 +1,13 @@
 /**
  * Which module names are never files of an extension. What must hold: a name that the host answers is never taken from
  * the extension's own `node_modules` (a copy of the host's package there would not be the host's), and modules that
- * no sandbox can offer are refused here, where the author's file can be named, and not at run time.
+ * no sandbox can offer are refused here, where the author's file can be named, and not at run time. Zod is no such name: an
+ * extension that brings a version of its own is bundled with that one, and only the others get the host's.
  */
+import { hostModule } from "../guest/host/names.ts";
 
-/** Packages that the guest provides, with everything below them. */
-const HOST_PACKAGES = [
-  "xdev",
-  "@f5-sales-demo/xcsh",
-  "@oh-my-pi/*",
-  "@mariozechner/pi-*",
-  "@earendil-works/pi-*",
-  "typebox",
-  "@sinclair/typebox",
-  "zod",
-];
+/** Packages that the guest provides besides the family's, with everything below them. */
+const HOST_PACKAGES: ReadonlySet<string> = new Set(["typebox", "@sinclair/typebox"]);
 
 /** Written out, so that the answer is the same under every runtime (Bun's own list has more). */
 const NODE_MODULES = new Set(
@@ -50,16 +43,12 @@ export function moduleKind(specifier: string): ModuleKind {
   if (REFUSED_MODULES.has(top)) return "refused";
   if (specifier !== name || NODE_MODULES.has(top)) return "external";
   if (NATIVE_LOADERS.has(packageName(specifier))) return "native";
-  return isHostPackage(packageName(specifier)) ? "external" : "package";
+  return hostModule(specifier) !== undefined || HOST_PACKAGES.has(packageName(specifier))
+    ? "external"
+    : "package";
 }
 
 /** `@a/b` of `@a/b/c`, `a` of `a/b`. */
 export function packageName(specifier: string): string {
   return specifier.split("/", specifier.startsWith("@") ? 2 : 1).join("/");
-}
-
-function isHostPackage(name: string): boolean {
-  return HOST_PACKAGES.some((host) =>
-    host.endsWith("*") ? name.startsWith(host.slice(0, -1)) : name === host,
-  );
 }

@@ -1,3 +1,5 @@
+import { hostModule } from "./host/names.ts";
+
 /** The names of the texts of packages.ts, for who only looks one up: a worker has no use for what they are made of. */
 export const SOURCE_NAMES = [
   "api",
@@ -5,6 +7,16 @@ export const SOURCE_NAMES = [
   "internal/typebox",
   "@sinclair/typebox",
   "internal/@sinclair/typebox",
+  "typebox/value",
+  "typebox/compile",
+  "@sinclair/typebox/value",
+  "@sinclair/typebox/compiler",
+  "zod",
+  "pi-coding-agent",
+  "pi-ai",
+  "pi-tui",
+  "pi-agent-core",
+  "pi-utils",
   "buffer",
   "events",
   "fs",
@@ -61,8 +73,17 @@ export const SOURCE_NAMES = [
 
 export type SourceName = (typeof SOURCE_NAMES)[number];
 
+/** Packages whose names an extension may write otherwise. */
+const ALIASES: Readonly<Record<string, SourceName>> = {
+  "zod/v4": "zod",
+  "typebox/compiler": "typebox/compile",
+};
+
 /** The name of the text that a specifier means, undefined for none. */
 export function guestSourceName(specifier: string): SourceName | undefined {
+  const host = hostModule(specifier);
+  if (host !== undefined) return host;
+  if (Object.hasOwn(ALIASES, specifier)) return ALIASES[specifier];
   const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
   return (SOURCE_NAMES as readonly string[]).includes(name) ? (name as SourceName) : undefined;
 }

@@ -43,6 +43,15 @@ declare module "xdev:system" {
   };
   /** What `require` is to the extension. */
   export const requireModule: (specifier: string) => unknown;
+  /** What only the API's code has of the agent's package. */
+  export const agent: Readonly<{
+    /** The `pi` of this extension. */
+    pi: unknown;
+    /** Asks the session's model once, and gives its text. Needs the permission `model`. */
+    complete(prompt: string, options?: { systemPrompt?: string; maxTokens?: number }): Promise<string>;
+    storageFolder: string;
+    ExtensionRuntimeNotInitializedError: new (action: string) => Error;
+  }>;
   /** A line for the extension's log. */
   export function log(level: "debug" | "info" | "warn" | "error", text: string): void;
   export const about: Readonly<{

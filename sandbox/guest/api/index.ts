@@ -10,7 +10,7 @@ import { eventGlobals } from "./events.ts";
 import { createConsole } from "./globals.ts";
 import { defineLazyGlobals } from "./lazy-globals.ts";
 import { createLinks } from "./links.ts";
-import { type Complete, createModules } from "./modules.ts";
+import { createModules } from "./modules.ts";
 import { createExtensionApi, ExtensionRuntimeNotInitializedError, type Registry } from "./registry.ts";
 import { Session } from "./session.ts";
 import { createSystem } from "./system.ts";
@@ -29,13 +29,16 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   const session = new Session(host, transmitter);
   const pi = createExtensionApi(registry, transmitter, session, (name) => modules.own(name));
   const system = createSystem(host, about, transmitter);
-  const complete: Complete = async (prompt, options = {}) => {
+  /** Asks the user's model once, and gives its text. Needs the permission `model`; the key stays with the host. */
+  const complete = async (prompt: string, options: { systemPrompt?: string; maxTokens?: number } = {}) => {
     if (registry.loading) throw new ExtensionRuntimeNotInitializedError("complete");
     const { systemPrompt, maxTokens } = options;
     const answer = await transmitter.ask("model.complete", { prompt, systemPrompt, maxTokens });
     return (answer as { text: string }).text;
   };
-  const modules = createModules(host, system, pi, { complete, storageFolder: about.data });
+  // What only the API's code has of the agent's package (../host/coding-agent).
+  system.agent = { pi, complete, ExtensionRuntimeNotInitializedError, storageFolder: about.data };
+  const modules = createModules(host, system);
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
   const dispatch = createDispatcher(registry, transmitter, session, about.ui);

@@ -1,33 +1,15 @@
 /**
- * What `import` and `require` of a name give in the sandbox: our own modules and the host's packages, evaluated in the
- * compartment when they are first asked for, our API module under every name of the family, and for everything else an
- * error that says why not.
+ * What `import` and `require` of a name give in the sandbox: our own modules and the host's packages (under every name of the
+ * family: ../host/names.ts), evaluated in the compartment when they are first asked for, and for everything else an error
+ * that says why not.
  */
 
 import type { BundleLinks, GuestHost } from "../protocol.ts";
 import { guestSourceName, SYSTEM } from "../source-names.ts";
-import { ExtensionRuntimeNotInitializedError } from "./registry.ts";
 
-/** The API module: its names are in extension-api.md. */
-const API_NAMES: ReadonlySet<string> = new Set([
-  "xdev",
-  "@f5-sales-demo/xcsh",
-  "@oh-my-pi/pi-coding-agent",
-  "@mariozechner/pi-coding-agent",
-  "@earendil-works/pi-coding-agent",
-]);
-
-/** Packages of the host (sandbox/guest/packages.ts). */
-const PACKAGES: ReadonlySet<string> = new Set(["typebox", "@sinclair/typebox", ...API_NAMES]);
-
-/**
- * Asks the user's model once, and gives its text. Needs the permission `model`; the key stays with the host. The model is the
- * session's.
- */
-export type Complete = (
-  prompt: string,
-  options?: { systemPrompt?: string; maxTokens?: number },
-) => Promise<string>;
+/** What `require` gives whole; Node's modules are their default export. */
+const isPackage = (name: string): boolean =>
+  name.startsWith("pi-") || /^(?:@sinclair\/)?typebox|^zod/.test(name);
 
 export interface Modules extends Pick<BundleLinks, "import" | "dynamicImport" | "require"> {
   /** A module for our own code: by any name that `GUEST_SOURCES` has. */
@@ -38,8 +20,6 @@ export interface Modules extends Pick<BundleLinks, "import" | "dynamicImport" | 
 export function createModules(
   host: Pick<GuestHost, "evaluateSource">,
   system: Record<string, unknown>,
-  pi: unknown,
-  { complete, storageFolder }: { complete: Complete; storageFolder: string },
 ): Modules {
   const loaded = new Map<string, { exports: unknown }>();
 
@@ -68,10 +48,7 @@ export function createModules(
     return exports;
   };
 
-  const apiModule = { ExtensionRuntimeNotInitializedError, complete, storageFolder, default: pi };
-
   const find = (specifier: string): Record<string, unknown> => {
-    if (API_NAMES.has(specifier)) return apiModule;
     const name = guestSourceName(specifier);
     const exports = name === undefined || isInternal(name) ? undefined : load(name);
     if (!exports) throw missing(specifier);
@@ -92,7 +69,8 @@ export function createModules(
     import: importNames,
     require: (specifier) => {
       const exports = find(String(specifier));
-      return PACKAGES.has(String(specifier)) ? exports : forRequire(exports);
+      const name = guestSourceName(String(specifier));
+      return name !== undefined && isPackage(name) ? exports : forRequire(exports);
     },
     dynamicImport: async (specifier) => find(String(specifier)),
   };

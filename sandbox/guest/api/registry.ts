@@ -135,6 +135,10 @@ export function createExtensionApi(
       warn: (message: unknown) => transmitter.log("warn", String(message)),
       error: (message: unknown) => transmitter.log("error", String(message)),
     },
+    /** What the agent's package exports. */
+    get pi() {
+      return importPackage("pi-coding-agent");
+    },
     get typebox() {
       return importPackage("@sinclair/typebox");
     },

@@ -1,0 +1,2 @@
+/** `pi-agent-core` as a guest module. What extensions import of it are types. */
+export {};

@@ -1,0 +1,2 @@
+/** `@oh-my-pi/pi-utils`: what extensions of that agent use of it. */
+export {};
