@@ -1,32 +1,89 @@
+/** Which extensions a session loads, and in which order. */
 import { join } from "node:path";
+import { errorText, XdevError } from "../base/errors.ts";
 import { resolvePath } from "../base/files.ts";
+import { log } from "../base/log.ts";
+import { oneLine } from "../base/text.ts";
+import type { Settings } from "../config/settings.ts";
 import {
   discoverExtensions,
   discoverFolder,
   type ExtensionSource,
-  identifyExtensions,
+  eachOnce,
+  namedExtensions,
 } from "../extensions/discovery.ts";
 import type { TrustedWorkspace } from "./workspace.ts";
 
-/**
- * What a session loads: the data dir's extensions, a trusted workspace's, then those of `-e` in the order given, each path
- * once. Throws `XdevError` with code `not-an-extension` for a path of `-e` that cannot be loaded.
- */
-export async function extensionSources(
-  options: { extensions: readonly string[]; discover: boolean },
-  dataDir: string,
-  cwd: string,
-  workspace?: TrustedWorkspace,
-): Promise<ExtensionSource[]> {
-  const [found, brought, named] = await Promise.all([
-    options.discover ? discoverExtensions(dataDir) : [],
-    options.discover && workspace ? discoverProject(join(workspace.folder, "extensions")) : [],
-    Promise.all(options.extensions.map((path) => identifyExtensions(resolvePath(path, cwd)))),
-  ]);
-  const seen = new Set<string>();
-  return [...found, ...brought, ...named.flat()].filter(({ path }) => !seen.has(path) && seen.add(path));
+export interface SourceOptions {
+  /** Of `-e`, in the order given. */
+  extensions: readonly string[];
+  /** Whether there are others than those of `-e`. */
+  discover: boolean;
 }
 
-async function discoverProject(folder: string): Promise<ExtensionSource[]> {
-  return (await discoverFolder(folder)).map((source) => ({ ...source, origin: "project" }));
+export interface FoundSources {
+  sources: ExtensionSource[];
+  /** What the user has turned off (`disabledExtensions`). */
+  disabled: ExtensionSource[];
+}
+
+/**
+ * What a session loads: the data dir's extensions, a trusted workspace's, those that config.yml names, then those of `-e` in the
+ * order given, each path once. Throws `XdevError` with code `not-an-extension` for a path of `-e` that cannot be loaded; one of
+ * config.yml is said.
+ */
+export async function extensionSources(
+  options: SourceOptions,
+  dataDir: string,
+  cwd: string,
+  settings: Pick<Settings, "extensions" | "disabledExtensions">,
+  workspace?: TrustedWorkspace,
+): Promise<FoundSources> {
+  const { discover } = options;
+  const [found, brought, configured, named] = await Promise.all([
+    discover ? discoverExtensions(dataDir) : [],
+    discover && workspace ? discoverProject(workspace.folder) : [],
+    discover ? Promise.all(settings.extensions.map((path) => configuredAt(path, dataDir))) : [],
+    Promise.all(options.extensions.map((path) => namedExtensions(resolvePath(path, cwd)))),
+  ]);
+  const sources: ExtensionSource[] = [];
+  const disabled: ExtensionSource[] = [];
+  const isDisabled = disabledBy(settings.disabledExtensions);
+  for (const source of eachOnce([...found, ...brought, ...configured.flat(), ...named.flat()])) {
+    (isDisabled(source) ? disabled : sources).push(source);
+  }
+  return { sources, disabled };
+}
+
+const DISABLED_PREFIX = "extension-module:";
+
+/** Whether `disabledExtensions` means an extension: by the name that its file or folder gives it, whoever brought it. */
+function disabledBy(list: readonly string[]): (source: ExtensionSource) => boolean {
+  const names = new Set<string>();
+  for (const entry of list) {
+    if (entry.startsWith(DISABLED_PREFIX)) names.add(entry.slice(DISABLED_PREFIX.length));
+    else log.warn(`config.yml: disabledExtensions: ${oneLine(entry)} does not begin with ${DISABLED_PREFIX}`);
+  }
+  return ({ name }) => names.has(name);
+}
+
+/** The folder of the extensions of a workspace. */
+export function projectExtensions(workspaceFolder: string): string {
+  return join(workspaceFolder, "extensions");
+}
+
+async function discoverProject(workspaceFolder: string): Promise<ExtensionSource[]> {
+  const found = await discoverFolder(projectExtensions(workspaceFolder));
+  return found.map((source) => ({ ...source, origin: "project" }));
+}
+
+/** What a path of config.yml brings. A path that leads nowhere any more must not keep every session from its start. */
+async function configuredAt(path: string, dataDir: string): Promise<ExtensionSource[]> {
+  try {
+    return await namedExtensions(resolvePath(path, dataDir));
+  } catch (error) {
+    if (!(error instanceof XdevError) || error.code !== "not-an-extension") throw error;
+    log.warn(`config.yml: extensions: ${errorText(error)}`);
+    return [];
+  }
 }

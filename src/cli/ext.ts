@@ -8,6 +8,7 @@ import { escapeControls, oneLine } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
 import { sessionAuthority } from "../extensions/authority.ts";
+import type { ExtensionSource } from "../extensions/discovery.ts";
 import type { Extension } from "../extensions/extension.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
 import { ExtensionManager } from "../extensions/manager.ts";
@@ -46,13 +47,14 @@ export async function ext(
   setVerbose(options.verbose === true);
   const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const settings = await loadSettings(dataDir);
-  const sources =
+  const { sources, disabled } =
     invocation.command === "ext-inspect"
-      ? [await findExtension(invocation.path, dataDir)]
+      ? { sources: [await findExtension(invocation.path, dataDir)], disabled: [] }
       : await extensionSources(
           invocation.options,
           dataDir,
           startFolder(),
+          settings,
           await trustedWorkspace(resolvePath(options.cwd ?? ".", startFolder()), dataDir),
         );
   const logs = new ExtensionLogs(dataDir);
@@ -78,7 +80,7 @@ export async function ext(
   });
   // What has started ends with the program if the user does not want to wait.
   const manager = await Promise.race([load, rejectOnAbort(interrupt)]);
-  const inspections = manager.extensions.map(inspect);
+  const inspections = [...manager.extensions.map(inspect), ...disabled.map(turnedOff)];
   await manager.stop();
   await logs.close();
 
@@ -119,8 +121,18 @@ function inspect(extension: Extension): Inspection {
   };
 }
 
+/** One that is not loaded because the user has turned it off. */
+function turnedOff({ name, path, kind }: ExtensionSource): Inspection {
+  const nothing = { tools: [], commands: [], flags: [], shortcuts: [], events: [], renderers: [] };
+  const level = kind;
+  return { name, path, kind, level, state: "disabled", ...nothing, messageRenderers: [], providers: [] };
+}
+
 function line({ name, level, state, error, tools, commands, path }: Inspection): string {
-  const what = error ?? `${count(tools.length, "tool")}, ${count(commands.length, "command")}`;
+  const what =
+    state === "disabled"
+      ? "by config.yml"
+      : (error ?? `${count(tools.length, "tool")}, ${count(commands.length, "command")}`);
   return `${name}  ${level}  ${state}  ${oneLine(what)}  ${oneLine(path)}\n`;
 }
 

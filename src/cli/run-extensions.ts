@@ -27,7 +27,8 @@ function mayLoadModule({ options, dataDir, settings, sources }: ExtensionParts):
   const isModule = (name: string) => /\.[cm]?[jt]sx?$/.test(name);
   if (options.extensions.some(isModule)) return true;
   try {
-    return options.discover && readdirSync(join(dataDir, "extensions")).some(isModule);
+    if (!options.discover) return false;
+    return settings.extensions.some(isModule) || readdirSync(join(dataDir, "extensions")).some(isModule);
   } catch {
     return false;
   }
@@ -89,7 +90,8 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
     return state.session;
   };
   const sources = async (): Promise<readonly ExtensionSource[]> =>
-    parts.sources ?? extensionSources(options, dataDir, startFolder(), await workspace);
+    parts.sources ??
+    (await extensionSources(options, dataDir, startFolder(), settings, await workspace)).sources;
   return ExtensionManager.load({
     sources: await sources().catch((error: unknown) => {
       guests?.dismiss();

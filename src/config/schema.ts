@@ -71,6 +71,16 @@ export const settingsSchema = z.strictObject({
         .describe("limits for single extensions, by name"),
     })
     .prefault({}),
+  extensions: z
+    .array(z.string().min(1))
+    .default([])
+    .describe(
+      "extensions besides those of the data dir: files, and folders with one or with several; ~ is your home, and other paths are relative to this file",
+    ),
+  disabledExtensions: z
+    .array(z.string().min(1))
+    .default([])
+    .describe("extensions that are not loaded, by name: extension-module:NAME"),
   session: z
     .strictObject({
       retry: z

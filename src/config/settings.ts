@@ -29,6 +29,8 @@ export const DEFAULT_SETTINGS: Settings = {
     allowProviders: [],
     overrides: {},
   },
+  extensions: [],
+  disabledExtensions: [],
   session: {
     retry: { enabled: true, maxRetries: 3, baseDelayMs: 2000 },
     compaction: { enabled: true, reserveTokens: 16_384, keepRecentTokens: 20_000 },

@@ -84,20 +84,59 @@ export async function identifyExtensions(path: string): Promise<ExtensionSource[
   if (!info.isDirectory()) return [await identifyFile(real, path)];
   const declared = await declaredExtensions(real);
   if (declared) {
-    const found = await Promise.all(declared.map((entry) => identifyFile(entry, entry)));
+    const parts = (await Promise.all(declared.map((entry) => identifyEntry(entry, real)))).flat();
+    const found = eachOnce(parts);
     const folder = extensionName(real);
     if (found.length === 1) return [{ ...found[0]!, name: folder }];
     return found.map((part) => ({ ...part, name: `${folder}_${part.name}`, isPart: true, folder: real }));
   }
-  for (const name of INDEX_NAMES) {
-    const index = join(real, name);
-    if ((await stat(index).catch(() => undefined))?.isFile()) {
-      return [{ path: await canonicalPath(index), kind: "worker", name: extensionName(real) }];
-    }
-  }
+  const index = await indexOf(real);
+  if (index) return [index];
   throw new XdevError("not-an-extension", `${path} is a folder without an index.ts or index.js`, {
     hint: `${NO_INDEX_HINT}: "xdev": {"extensions": ["./main.ts"]}`,
   });
+}
+
+/** The index module of a folder, under the folder's name. */
+async function indexOf(folder: string): Promise<ExtensionSource | undefined> {
+  for (const name of INDEX_NAMES) {
+    const index = join(folder, name);
+    if ((await stat(index).catch(() => undefined))?.isFile()) {
+      return { path: await canonicalPath(index), kind: "worker", name: extensionName(folder) };
+    }
+  }
+  return undefined;
+}
+
+/** What a package.json of `root` names: a file, or a folder, which stands for its index module or for all that is in it. */
+async function identifyEntry(path: string, root: string): Promise<ExtensionSource[]> {
+  if (!(await stat(path).catch(() => undefined))?.isDirectory()) return [await identifyFile(path, path)];
+  const index = await indexOf(path);
+  const found = index ? [index] : await discoverFolder(path);
+  // A link in it may lead anywhere.
+  const outside = found.find((source) => !isInside(source.path, root));
+  if (outside) throw new XdevError("not-an-extension", `${outside.path} is not inside ${root}`);
+  return found;
+}
+
+/** Without those whose path was there before: the first wins. */
+export function eachOnce(sources: readonly ExtensionSource[]): ExtensionSource[] {
+  const seen = new Set<string>();
+  return sources.filter(({ path }) => !seen.has(path) && seen.add(path));
+}
+
+/**
+ * What a path that the user named brings: that of `identifyExtensions`, or, of a folder that is no extension itself, all that are
+ * in it. Throws like that.
+ */
+export async function namedExtensions(path: string): Promise<ExtensionSource[]> {
+  try {
+    return await identifyExtensions(path);
+  } catch (error) {
+    const found = isNoExtension(error) ? await discoverFolder(await canonicalPath(path)) : [];
+    if (found.length === 0) throw error;
+    return found;
+  }
 }
 
 /** The canonical paths that a folder's package.json names, or undefined if it names none. */

@@ -21,7 +21,7 @@ const foreignSchema = manifestSchema.omit({ permissions: true });
 
 export type Manifest = z.infer<typeof manifestSchema>;
 
-/** The keys of this family under which a manifest stands in package.json; the first that is there counts. */
+/** The keys of this family under which a manifest stands in package.json; the first that names extensions counts. */
 export const MANIFEST_KEYS = ["xdev", "xcsh", "omp", "pi"] as const;
 
 /** The manifest in the text of a package.json; an empty one if it has none. Throws `XdevError` `not-an-extension`. */
@@ -35,12 +35,19 @@ export function parseManifest(text: string, file: string): Manifest {
   if (typeof content !== "object" || content === null) return {};
   const wrong = misplaced(content);
   if (wrong !== undefined) throw new XdevError("not-an-extension", `${file}: ${wrong}`);
-  const key = MANIFEST_KEYS.find((name) => Object.hasOwn(content, name));
-  if (!key) return {};
-  const schema: z.ZodType<Manifest> = key === "xdev" ? manifestSchema : foreignSchema;
-  const result = schema.safeParse((content as Record<string, unknown>)[key]);
-  if (result.success) return result.data;
-  const issue = result.error.issues[0];
-  const path = [key, ...(issue?.path ?? [])].join(".");
-  throw new XdevError("not-an-extension", `${file}: ${path}: ${issue?.message ?? "is not valid"}`);
+  let manifest: Manifest = {};
+  for (const key of MANIFEST_KEYS) {
+    if (!Object.hasOwn(content, key)) continue;
+    const schema: z.ZodType<Manifest> = key === "xdev" ? manifestSchema : foreignSchema;
+    const result = schema.safeParse((content as Record<string, unknown>)[key]);
+    if (!result.success) {
+      const issue = result.error.issues[0];
+      const path = [key, ...(issue?.path ?? [])].join(".");
+      throw new XdevError("not-an-extension", `${file}: ${path}: ${issue?.message ?? "is not valid"}`);
+    }
+    // Permissions are ours alone, whoever names the modules.
+    manifest = { ...result.data, ...manifest };
+    if (manifest.extensions) break;
+  }
+  return manifest;
 }
