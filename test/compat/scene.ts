@@ -13,7 +13,7 @@ import { matches, type Partial, type Scenario, type Step } from "./expectations.
 import type { ScriptedModels } from "./model.ts";
 
 /** Nothing may take so long, in ms: a session that waits in vain ends, and says for what. */
-const HANG_MS = 20_000;
+const HANG_MS = 10_000;
 
 export interface SceneOptions {
   /** What `-e` names. */
