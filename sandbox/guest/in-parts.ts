@@ -1,9 +1,19 @@
-/** A package that builds types, of which most extensions need a tenth: the rest is evaluated when a name of it is asked for. */
+/** Packages of which most extensions need a tenth: the rest is evaluated when a name of it is asked for. */
 
 type Names = Record<string, unknown>;
 
+/** `early` and, as getters, the names of each part. */
+export function withParts(
+  early: Names,
+  parts: readonly { names: readonly string[]; load: () => Names }[],
+): Names {
+  const all = { ...early };
+  for (const { names, load } of parts) lazily(all, names, {}, load);
+  return all;
+}
+
 /**
- * Gives all that the package exports. `names` are those of its exports but `Type`, `types` those of what that holds; a default
+ * Gives all that a package which builds types exports. `names` are those of its exports but `Type`, `types` those of what that holds; a default
  * export is `Type`.
  */
 export function inParts(

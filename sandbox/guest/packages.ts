@@ -1,3 +1,4 @@
+import type { HostModule } from "./host/names.ts";
 import type { SourceName } from "./source-names.ts";
 
 /** What most schemas are made of: a tenth of the package. */
@@ -5,6 +6,27 @@ const EARLY_TYPES: readonly string[] =
   "Any Array Boolean Enum Integer Literal Never Null Number Object Optional Readonly Ref String Tuple Union Unknown Unsafe".split(
     " ",
   );
+
+const piTuiFiles = (names: string): string[] => names.split(" ").map((name) => `/pi-tui/dist/${name}.js`);
+
+/** Files with state or classes that the parts of pi-tui share: there is one of each. */
+const PI_TUI_CORE = [
+  "/guest/host/tui/core.ts",
+  ...piTuiFiles(
+    "components/box components/cancellable-loader components/loader components/mouse-region components/select-list " +
+      "components/spacer components/text components/truncated-text fuzzy keybindings keys terminal-colors terminal-image tui utils",
+  ),
+];
+const PI_TUI_COMPONENTS = piTuiFiles(
+  "colors components/editor components/h-stack components/image components/input components/scroll-view " +
+    "components/settings-list components/stack components/v-stack layout-node oklab",
+);
+const PI_TUI_INSTEAD = Object.fromEntries(
+  ["child_process", "os", "path", "perf_hooks", "url"].map((name) => [
+    `node:${name}`,
+    "sandbox/guest/host/tui/inert.ts",
+  ]),
+);
 
 /**
  * The texts that boot evaluates inside a compartment besides the extension: our API, the modules of Node's that we have
@@ -29,7 +51,24 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   zod: { entry: "zod" },
   "pi-coding-agent": { entry: "sandbox/guest/host/coding-agent/index.ts" },
   "pi-ai": { entry: "sandbox/guest/host/ai/index.ts" },
-  "pi-tui": { entry: "sandbox/guest/host/tui/index.ts" },
+  "pi-tui": { entry: "sandbox/guest/host/tui/index.ts", whole: true },
+  "internal/pi-tui": {
+    entry: "sandbox/guest/host/tui/core.ts",
+    of: "pi-tui",
+    owns: PI_TUI_CORE,
+    instead: PI_TUI_INSTEAD,
+  },
+  "internal/pi-tui-components": {
+    entry: "sandbox/guest/host/tui/components.ts",
+    of: "pi-tui",
+    owns: PI_TUI_COMPONENTS,
+  },
+  "internal/pi-tui-markdown": { entry: "sandbox/guest/host/tui/markdown.ts", of: "pi-tui" },
+  "internal/pi-tui-screens": {
+    entry: "sandbox/guest/host/tui/screens.ts",
+    of: "pi-tui",
+    instead: { "./native-platform.js": "sandbox/guest/host/tui/native.ts" },
+  },
   "pi-agent-core": { entry: "sandbox/guest/host/agent-core/index.ts" },
   "pi-utils": { entry: "sandbox/guest/host/utils/index.ts" },
   buffer: { entry: "sandbox/guest/node/buffer.ts" },
@@ -104,6 +143,12 @@ export interface SourceEntry {
    */
   early?: readonly string[];
   rest?: string;
+  /** What its export `all` holds is the module: with getters for what is evaluated later (in-parts.ts). */
+  whole?: boolean;
+  /** The package of the host that it is a part of: what is imported of that is the package's file, and not the guest's module. */
+  of?: HostModule;
+  /** Files, by the ends of their paths, that are in this text and no other: who else imports one gets it from here. It exports them. */
+  owns?: readonly string[];
   /** It puts others in the place of some globals while it loads, and must see them. */
   changesGlobals?: boolean;
 }

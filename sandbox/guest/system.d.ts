@@ -41,6 +41,8 @@ declare module "xdev:system" {
     clearTimeout(timer: number): void;
     clearImmediate(timer: number): void;
   };
+  /** Another of the guest's texts by its name, evaluated now if it has not been; what is only needed so is not sent before. */
+  export const own: (name: string) => Record<string, unknown>;
   /** What `require` is to the extension. */
   export const requireModule: (specifier: string) => unknown;
   /** What only the API's code has of the agent's package. */

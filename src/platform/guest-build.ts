@@ -3,13 +3,14 @@
  * never an extension. What one of them imports from another stays a `require`, so that there is one instance of each.
  */
 import { isBuiltin } from "node:module";
-import { isAbsolute } from "node:path";
+import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PluginBuilder } from "bun";
 import { disguise } from "../../sandbox/bundle/disguise.ts";
+import { hostModule } from "../../sandbox/guest/host/names.ts";
 import { GUEST_SOURCES, type GuestSource, type SourceEntry } from "../../sandbox/guest/packages.ts";
 import { checkSource } from "../../sandbox/guest/source-check.ts";
-import { guestSourceName, SYSTEM } from "../../sandbox/guest/source-names.ts";
+import { guestSourceName, SOURCE_NAMES, type SourceName, SYSTEM } from "../../sandbox/guest/source-names.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -30,10 +31,15 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
   const requires = new Set<string>();
   const decide: Decide = (given, importer) => {
     const path = source.instead?.[given] ?? given;
+    const owner = ownerOf(path, importer);
+    if (owner !== undefined && owner !== name) {
+      requires.add(owner);
+      return { external: `guest:${owner}` };
+    }
     if (path.startsWith("sandbox/")) return { file: `${root}${path}` };
     if (path.startsWith(".") || isAbsolute(path)) return undefined;
     if (path === SYSTEM) return { external: path };
-    const other = guestSourceName(path);
+    const other = hostModule(path) === (source.of ?? name) ? undefined : guestSourceName(path);
     if (other !== undefined && other !== name) {
       requires.add(other);
       // Not a name that a bundler knows: some have texts of their own for those of Node's modules.
@@ -48,7 +54,7 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
   // A default import of another of ours is its default export, not, as for CommonJS, all of it.
   const code = linked.replace(/(\brequire\("guest:[^"]+"\)),\s*1\)/g, "$1)");
   // `require` gets the names without the prefix. One function: an engine reads what is in functions within functions again and again.
-  const text = `((load,module)=>{const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name),exports=module.exports;${source.changesGlobals ? "" : TAKEN}\n${code}\n${source.early ? "module.exports=module.exports.all;" : ""}})`;
+  const text = `((load,module)=>{const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name),exports=module.exports;${source.changesGlobals ? "" : TAKEN}\n${code}\n${source.early || source.whole ? "module.exports=module.exports.all;" : ""}})`;
   // Checked here so that boot need not.
   const disguised = disguise(text, 0);
   checkSource(disguised);
@@ -68,6 +74,18 @@ const TAKEN = `const{${[
   .join(" ")
   .split(" ")
   .join(",")}}=globalThis;`;
+
+/** Which text has the file that an import means. */
+function ownerOf(specifier: string, importer: string): SourceName | undefined {
+  if (!/\.[jt]s$/.test(specifier)) return undefined;
+  const path = specifier.startsWith(".") ? join(dirname(importer), specifier) : `/${specifier}`;
+  const file = path.replaceAll("\\", "/");
+  return OWNERS.find(([end]) => file.endsWith(end))?.[1];
+}
+
+const OWNERS = SOURCE_NAMES.flatMap((name) =>
+  ((GUEST_SOURCES[name] as SourceEntry).owns ?? []).map((end) => [end, name] as const),
+);
 
 /** What is linked: of a package in two parts, the names that are there at once, and a stand-in for the others. */
 async function entryOf({ entry, early, rest }: SourceEntry): Promise<string | { text: string }> {

@@ -39,6 +39,7 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   // What only the API's code has of the agent's package (../host/coding-agent).
   system.agent = { pi, complete, ExtensionRuntimeNotInitializedError, storageFolder: about.data };
   const modules = createModules(host, system);
+  system.own = modules.own;
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
   const dispatch = createDispatcher(registry, transmitter, session, about.ui);
