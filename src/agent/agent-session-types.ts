@@ -219,6 +219,11 @@ export interface NavigateOptions {
   customInstructions?: string;
 }
 
+export interface SwitchOptions {
+  /** The path is canonical: a link that came into its way since then, while extensions were asked, leads nowhere. */
+  isCanonical?: boolean;
+}
+
 /** A conversation with a model, its tools and its file. Methods reject with `XdevError`s that a user can read. */
 export interface AgentSession {
   /**
@@ -313,9 +318,9 @@ export interface AgentSession {
   /** Ends what `bash` and `python` run. */
   abortBash(): void;
 
-  /** A fresh session; true if an extension cancelled it. Waits for what goes on to end. */
+  /** A fresh session; true if an extension cancelled it. Waits for what goes on to end. Rejects with `busy` while another is opened. */
   newSession(options?: { parentSession?: string }): Promise<{ cancelled: boolean }>;
-  switchSession(path: string): Promise<{ cancelled: boolean }>;
+  switchSession(path: string, options?: SwitchOptions): Promise<{ cancelled: boolean }>;
   /** A new session with what came before a message of the user; gives its text. Throws `unknown-entry`. */
   fork(entryId: string): Promise<{ text?: string; cancelled: boolean }>;
   /** A new session with the active branch. */

@@ -51,6 +51,7 @@ function sessionOf(core: Core): AgentSession {
     }),
     nextTurn: (message) => void core.nextTurn.push(customMessage(message)),
     async sendCustomMessage(input, { deliverAs = "steer", triggerTurn = false } = {}) {
+      core.mustBeOpen();
       const message = customMessage(input);
       if (deliverAs === "nextTurn") return void core.nextTurn.push(message);
       if (core.run) return (deliverAs === "steer" ? core.steering : core.followUps).add(message);
@@ -150,7 +151,7 @@ function sessionOf(core: Core): AgentSession {
     abortBash: () => void commands().then(({ abortCommands }) => abortCommands(core)),
 
     newSession: async ({ parentSession } = {}) => (await lifecycle()).newSession(core, parentSession),
-    switchSession: async (path) => (await lifecycle()).switchSession(core, path),
+    switchSession: async (path, options) => (await lifecycle()).switchSession(core, path, options),
     fork: async (entryId) => (await lifecycle()).fork(core, entryId),
     clone: async () => (await lifecycle()).clone(core),
     forkMessages: () =>

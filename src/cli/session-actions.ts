@@ -1,7 +1,9 @@
 /** The session of a run as its extensions may use it: see `SessionActions`. */
-import type { AgentSession, ThinkingLevel } from "../agent/agent-session-types.ts";
+import type { AgentSession } from "../agent/agent-session-types.ts";
+import { isThinkingLevel } from "../agent/session/models.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { log } from "../base/log.ts";
+import { stripControls } from "../base/text.ts";
 import type { SentContent, SessionActions } from "../extensions/session-calls.ts";
 
 /**
@@ -35,6 +37,7 @@ export function sessionActions(session: AgentSession): SessionActions {
     const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
     return { text: texts.join("\n"), images: content.filter((part) => part.type === "image") };
   };
+  let reloading: Promise<void> | undefined;
   return {
     state() {
       const { state } = session;
@@ -63,7 +66,7 @@ export function sessionActions(session: AgentSession): SessionActions {
         expand: false,
       });
     },
-    setName: (name) => session.setSessionName(name),
+    setName: (name) => session.setSessionName(stripControls(name)),
     async setModel(provider, modelId) {
       try {
         await session.setModel(provider, modelId);
@@ -74,16 +77,25 @@ export function sessionActions(session: AgentSession): SessionActions {
         return false;
       }
     },
-    setThinkingLevel: (level) => session.setThinkingLevel(level as ThinkingLevel),
+    setThinkingLevel(level) {
+      if (!isThinkingLevel(level)) throw new Error(`there is no thinking level ${level.slice(0, 40)}`);
+      session.setThinkingLevel(level);
+    },
     // A command that ends the run goes on itself.
     abort: () => void session.abort({ accepting: false }),
     compact: (instructions) => session.compact(instructions),
     waitForIdle: () => session.waitForIdle(),
     newSession: (parentSession) => session.newSession(parentSession === undefined ? {} : { parentSession }),
     switchSession: async (path) =>
-      session.switchSession(await sessionBeside(session.state.sessionFile, path)),
+      session.switchSession(await sessionBeside(session.state.sessionFile, path), { isCanonical: true }),
     fork: (entryId) => session.fork(entryId),
     navigateTree: (targetId, options) => session.navigateTree(targetId, options),
-    reload: () => session.reload(),
+    // Each tells everyone that a session begins: those that are asked for while one goes on are one.
+    reload() {
+      reloading ??= session.reload().finally(() => {
+        reloading = undefined;
+      });
+      return reloading;
+    },
   };
 }

@@ -59,8 +59,9 @@ export class SessionFile {
     let fd: number | undefined;
     try {
       const { O_RDWR, O_RDONLY, O_APPEND } = constants;
-      // A FIFO would be waited for.
-      const flags = (lock ? O_RDWR | O_APPEND : O_RDONLY) | (constants.O_NONBLOCK ?? 0);
+      // A FIFO would be waited for; the path is canonical, and a link that has come into its place since is not meant.
+      const { O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants;
+      const flags = (lock ? O_RDWR | O_APPEND : O_RDONLY) | O_NONBLOCK | O_NOFOLLOW;
       fd = openSync(path, flags);
       const info = fstatSync(fd);
       if (!info.isFile()) throw new XdevError("not-a-session", `${path} is not a regular file`);
@@ -84,7 +85,9 @@ export class SessionFile {
     closeSync(old);
   }
 
+  /** Throws `XdevError` `closed` afterwards: the descriptor's number may be another file's by then. */
   read(at: number, size: number): Buffer {
+    if (this.#isClosed) throw new XdevError("closed", "the session's file is closed");
     return readAt(this.#fd, at, size);
   }
 

@@ -49,6 +49,8 @@ export interface OpenOptions {
   /** `read` needs no lock; such a store takes no entries. */
   access?: "read" | "write";
   signal?: AbortSignal;
+  /** The path is canonical, and must be it still: throws `not-a-session` otherwise. */
+  isCanonical?: boolean;
 }
 
 /** What all custom entries may hold that are added to an open session, in characters of JSON: extensions are not trusted. */
@@ -108,8 +110,14 @@ export class SessionStore {
    * write), `not-a-session` if nothing in it can be read, and what the system says. An older version is read as it is; before it
    * is written to, it is made one of version 3.
    */
-  static async open(path: string, { dataDir, access = "write", signal }: OpenOptions): Promise<SessionStore> {
-    const file = SessionFile.open(await canonicalPath(path), access);
+  static async open(
+    path: string,
+    { dataDir, access = "write", signal, isCanonical }: OpenOptions,
+  ): Promise<SessionStore> {
+    const canonical = await canonicalPath(path);
+    if (isCanonical && canonical !== path)
+      throw new XdevError("not-a-session", `${path} is not what it was a moment ago`);
+    const file = SessionFile.open(canonical, access);
     let store = new SessionStore(file.path, dataDir, access, undefined, file);
     try {
       await store.#read(file, signal);

@@ -1,5 +1,4 @@
 /** What the user runs himself in a session: shell commands, and Python that goes on from command to command. */
-import { XdevError } from "../../base/errors.ts";
 import type { BashOptions, BashResult } from "../agent-session-types.ts";
 import type { BashExecutionMessage, PythonExecutionMessage } from "../executions.ts";
 import { parseResult } from "../extension-results.ts";
@@ -22,7 +21,7 @@ export async function runCommand(
   source: string,
   { excludeFromContext = false, id }: BashOptions,
 ): Promise<BashResult> {
-  if (core.isDisposed) throw new XdevError("closed", "the session is closed");
+  core.mustBeOpen();
   const abort = new AbortController();
   const work = run(core, kind, source, excludeFromContext, id, abort.signal);
   const one: Running = { abort, done: work.catch(() => {}) };

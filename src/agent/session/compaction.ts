@@ -11,6 +11,7 @@ import { compactionBudget, contextTokens, messageTokens } from "./usage.ts";
 
 /** The user asks for it: what goes on ends first. Rejects with `nothing-to-compact`, `cancelled`, `aborted` or `summary-failed`. */
 export async function compactManually(core: Core, instructions?: string): Promise<CompactionResult> {
+  core.mustBeOpen();
   if (!core.model) throw new XdevError("no-model", "no model is chosen");
   if (core.compacting) throw new XdevError("busy", "a compaction goes on already");
   const plan = async (): Promise<CompactionPlan> => {

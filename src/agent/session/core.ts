@@ -5,7 +5,7 @@
 import type { AgentMessage, StreamFn, ThinkingLevel } from "@earendil-works/pi-agent-core";
 import type { Api, Model, SystemMessage } from "@earendil-works/pi-ai";
 import { toToolDeclaration } from "@earendil-works/pi-ai/utils/transcript";
-import { errorText } from "../../base/errors.ts";
+import { errorText, XdevError } from "../../base/errors.ts";
 import { log } from "../../base/log.ts";
 import type { EventSender } from "../../extensions/event-sender.ts";
 import type { HookEvent } from "../../hooks/events.ts";
@@ -49,6 +49,8 @@ export class Core {
   compacting: { abort: AbortController; done: Promise<void>; isManual: boolean } | undefined;
   turnsExhausted = false;
   isDisposed = false;
+  /** Another session is to be opened; `leaving`: what goes on is being ended for it, and nothing begins meanwhile. */
+  moving: "asking" | "leaving" | undefined;
   resources: Resources | undefined;
 
   readonly #listeners = new Set<SessionListener>();
@@ -102,6 +104,13 @@ export class Core {
   publish(event: Extract<SessionEvent, { type: Parameters<EventSender["emit"]>[0] }>): void {
     this.emit(event);
     if (this.events?.listens(event.type)) this.events.emit(event.type, event);
+  }
+
+  /** Throws `XdevError` `closed` once the session has ended: whoever still holds it begins nothing any more. `busy` while it is left. */
+  mustBeOpen(): void {
+    if (this.isDisposed) throw new XdevError("closed", "the session is closed");
+    if (this.moving === "leaving")
+      throw new XdevError("busy", "another session is being opened: wait for it");
   }
 
   tellHooks(event: HookEvent, payload?: Record<string, unknown>): void {

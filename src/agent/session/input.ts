@@ -37,7 +37,7 @@ async function accept(
     refuseAborted();
     throw error;
   };
-  if (core.isDisposed) throw new XdevError("closed", "the session is closed");
+  core.mustBeOpen();
   if (expand && text.startsWith("/")) {
     const isCommand = await runCommand(core, text, signal).catch(failed);
     refuseAborted();
@@ -49,6 +49,7 @@ async function accept(
   const input = await askInput(core, text, options.images ?? [], source, expand, signal).catch(failed);
   refuseAborted();
   if (!input) return "handled";
+  core.mustBeOpen();
   const message = userMessage(input.text, input.images);
   if (core.run) {
     if (streamingBehavior === undefined) throw busy();
@@ -78,6 +79,7 @@ export async function enqueue(
 
 /** Starts a run with a message of an extension, or with nothing but what waits. */
 export function beginWith(core: Core, messages: AgentMessage[]): void {
+  core.mustBeOpen();
   if (!core.model) throw noModel();
   const run = new Run(core);
   core.run = run;

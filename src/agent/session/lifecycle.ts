@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { XdevError } from "../../base/errors.ts";
 import { withTimeout } from "../../base/time.ts";
 import type { SessionStore } from "../../session/store.ts";
-import type { SessionStartReason } from "../agent-session-types.ts";
+import type { SessionStartReason, SwitchOptions } from "../agent-session-types.ts";
 import { type AskedEvent, parseResult } from "../extension-results.ts";
 import { messageText } from "../messages.ts";
 import { endUserCommands } from "./commands.ts";
@@ -53,15 +53,35 @@ export async function start(
 
 /** Finds resources anew; a run that goes on ends with those that it began with. */
 export async function reload(core: Core): Promise<void> {
+  core.mustBeOpen();
   await announceStart(core, "reload");
   await loadResources(core, "reload");
   if (!core.run) core.setSystemPrompt(core.systemPrompt);
 }
 
-export async function newSession(core: Core, parentSession?: string): Promise<{ cancelled: boolean }> {
+/**
+ * One way to another session at a time, and none once the session has ended: of two at once, what belongs to one session would go on
+ * in the other, and nobody would close what is opened after the end.
+ */
+async function moving<T>(core: Core, move: () => Promise<T>): Promise<T> {
+  core.mustBeOpen();
+  if (core.moving) throw new XdevError("busy", "another session is being opened already: wait for it");
+  core.moving = "asking";
+  try {
+    return await move();
+  } finally {
+    core.moving = undefined;
+  }
+}
+
+export function newSession(core: Core, parentSession?: string): Promise<{ cancelled: boolean }> {
+  return moving(core, () => toNew(core, parentSession));
+}
+
+async function toNew(core: Core, parentSession: string | undefined): Promise<{ cancelled: boolean }> {
   if (await isCancelled(core, "session_before_switch", { reason: "new" })) return { cancelled: true };
-  await endWork(core);
   const { SessionStore } = await import("../../session/index.ts");
+  await leave(core);
   const { cwd, dataDir } = core.options;
   const { file, folder } = core.store;
   const store =
@@ -78,15 +98,32 @@ export async function newSession(core: Core, parentSession?: string): Promise<{ 
 }
 
 /** Rejects with what is wrong with the file before anything has changed. */
-export async function switchSession(core: Core, path: string): Promise<{ cancelled: boolean }> {
+export function switchSession(
+  core: Core,
+  path: string,
+  options: SwitchOptions = {},
+): Promise<{ cancelled: boolean }> {
+  return moving(core, () => toOther(core, path, options));
+}
+
+async function toOther(
+  core: Core,
+  path: string,
+  { isCanonical = false }: SwitchOptions,
+): Promise<{ cancelled: boolean }> {
   const event = { reason: "resume", targetSessionFile: path };
   if (await isCancelled(core, "session_before_switch", event)) return { cancelled: true };
   const { SessionStore } = await import("../../session/index.ts");
   if (core.store.file !== undefined && resolve(path) === core.store.file) return { cancelled: false };
   const file = resolve(core.options.cwd, path);
   if (!existsSync(file)) throw new XdevError("no-session", `there is no session file ${file}`);
-  const store = await SessionStore.open(file, { dataDir: core.options.dataDir });
-  await endWork(core);
+  const store = await SessionStore.open(file, { dataDir: core.options.dataDir, isCanonical });
+  try {
+    await leave(core);
+  } catch (error) {
+    store.close();
+    throw error;
+  }
   for (const { message } of store.problems) core.notice(message);
   await goTo(core, store, "resume");
   return { cancelled: false };
@@ -94,6 +131,7 @@ export async function switchSession(core: Core, path: string): Promise<{ cancell
 
 /** The branch before a message of the user, as a session of its own; gives the message's text. */
 export async function fork(core: Core, entryId: string): Promise<{ text?: string; cancelled: boolean }> {
+  core.mustBeOpen();
   const entry = core.store.getEntry(entryId);
   if (entry?.type !== "message" || entry.message.role !== "user") {
     throw new XdevError("unknown-entry", `${entryId} is no message of the user in this session`);
@@ -109,11 +147,15 @@ export async function clone(core: Core): Promise<{ cancelled: boolean }> {
   return branchOff(core, leafId, leafId);
 }
 
-async function branchOff(core: Core, entryId: string, upTo: string | null): Promise<{ cancelled: boolean }> {
+function branchOff(core: Core, entryId: string, upTo: string | null): Promise<{ cancelled: boolean }> {
+  return moving(core, () => toBranch(core, entryId, upTo));
+}
+
+async function toBranch(core: Core, entryId: string, upTo: string | null): Promise<{ cancelled: boolean }> {
   if (await isCancelled(core, "session_before_branch", { entryId })) return { cancelled: true };
   if (await isCancelled(core, "session_before_switch", { reason: "fork" })) return { cancelled: true };
-  await endWork(core);
   const { forkSession } = await import("../../session/index.ts");
+  await leave(core);
   await goTo(core, forkSession(core.store, { upTo }), "fork");
   return { cancelled: false };
 }
@@ -137,16 +179,30 @@ async function isCancelled(
   return cancelled;
 }
 
+/** Before another session takes this one's place, which it then does at once. Throws `closed` if the end came meanwhile. */
+async function leave(core: Core): Promise<void> {
+  core.moving = "leaving";
+  await endWork(core);
+  if (core.isDisposed) throw closed();
+}
+
+const closed = () => new XdevError("closed", "the session is closed");
+
 /** Everything that belongs to the session that is left ends; nothing of it is told to the next one. */
 async function endWork(core: Core): Promise<void> {
-  core.steering.clear();
-  core.followUps.clear();
-  core.nextTurn = [];
+  const forget = (): void => {
+    core.steering.clear();
+    core.followUps.clear();
+    core.nextTurn = [];
+  };
+  forget();
   core.compacting?.abort.abort();
   await core.compacting?.done;
   core.run?.abort();
   await core.run?.done;
   await endUserCommands(core);
+  // Also what came while those ended.
+  forget();
 }
 
 async function goTo(core: Core, store: SessionStore, reason: Reason): Promise<void> {
@@ -158,14 +214,17 @@ async function goTo(core: Core, store: SessionStore, reason: Reason): Promise<vo
   if (core.resources) core.resources.watch = undefined;
   // A fresh session goes on with what is chosen now; one that was there before, with what it had.
   const context = store.buildContext();
+  core.rebuild(context);
+  restoreTodos(core);
+  previous.close();
+  core.moving = "asking";
   if (reason === "resume") await restoreChoices(core, context, false);
   else {
     core.recorded = { model: context.model, thinkingLevel: context.thinkingLevel };
     if (reason === "fork") recordChoices(core);
   }
-  core.rebuild(context);
-  restoreTodos(core);
-  previous.close();
+  // The end came meanwhile, and has closed this store: nobody is told of a beginning behind it.
+  if (core.isDisposed) throw closed();
   const told = { reason, ...(previousSessionFile === undefined ? {} : { previousSessionFile }) };
   await announceStart(core, reason, previousSessionFile);
   core.publish({ type: "session_switch", ...told });

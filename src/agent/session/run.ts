@@ -106,7 +106,8 @@ export class Run {
       for (const message of core.afterRun.splice(0)) core.add(message);
       const { isAborted } = this;
       // Queued messages of an aborted run begin the next one.
-      if (!core.isDisposed && isAborted && core.steering.length + core.followUps.length > 0) {
+      const mayGoOn = !core.isDisposed && core.moving !== "leaving";
+      if (mayGoOn && isAborted && core.steering.length + core.followUps.length > 0) {
         core.run = new Run(core);
         void core.run.go(async () => {
           await core.compacting?.done;

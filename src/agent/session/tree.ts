@@ -21,10 +21,12 @@ export async function navigateTree(
   targetId: string,
   { summarize: wantsSummary = false, customInstructions }: NavigateOptions,
 ): Promise<Navigation> {
+  core.mustBeOpen();
   const { store } = core;
   const target = store.getEntry(targetId);
   if (!target) throw new XdevError("unknown-entry", `the session has no entry ${targetId}`);
   if (core.run) throw new XdevError("busy", "a run goes on: abort it before you go elsewhere in the session");
+  if (core.compacting) throw new XdevError("busy", "a summary is being made: wait for it, or abort it");
   const oldLeafId = store.leafId;
   if (targetId === oldLeafId) return { cancelled: false };
   const { newLeafId, editorText } = destination(target);
