@@ -14,6 +14,7 @@ import {
   busyMs,
   copyBytes,
   credit,
+  giveTemporal,
   heapBytes,
   hidden,
   InitialDate,
@@ -28,6 +29,7 @@ import {
   removeGlobals,
   strayErrors,
   subtle,
+  Temporal,
   timers,
   WebAssembly,
 } from "./primordials.ts";
@@ -131,7 +133,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
     return source;
   };
   const compartment = new CompartmentClass({
-    globals: endowments(message.about.wasm, message.maxTimers),
+    globals: endowments(message),
     transforms: [transform],
     __options__: true,
   } as unknown as Record<string, unknown>);
@@ -246,7 +248,7 @@ function guarded(run: () => void): void {
 }
 
 /** The globals beyond the language, each reviewed in sandbox/README.md. `Math` and `Date` are those with `random` and `now`. */
-function endowments(withWasm: boolean, maxTimers: number): Record<string, unknown> {
+function endowments({ about, bundle, maxTimers }: BootMessage): Record<string, unknown> {
   for (const object of hidden) hardenAll(object);
   const given = {
     ...natives,
@@ -255,7 +257,13 @@ function endowments(withWasm: boolean, maxTimers: number): Record<string, unknow
     Date: InitialDate,
     FinalizationRegistry: guardedRegistry(guarded),
   };
-  return hardenAll(withWasm && WebAssembly ? { ...given, WebAssembly } : given);
+  const more = {
+    ...(about.wasm && WebAssembly ? { WebAssembly } : {}),
+    ...(Temporal && bundle.includes("Temporal") ? { Temporal } : {}),
+  };
+  const hardened = hardenAll({ ...given, ...more });
+  if ("Temporal" in more) giveTemporal();
+  return hardened;
 }
 
 /**

@@ -27,6 +27,8 @@ export interface Target {
 // biome-ignore lint/security/noGlobalEval: the compartment's own
 const evaluate = eval;
 const WORD = "imp".concat("ort");
+/** Its name in the text brings it. */
+globalThis.Temporal;
 type Loose = Record<PropertyKey, unknown>;
 const { ownKeys, getPrototypeOf, getOwnPropertyDescriptor } = Reflect;
 

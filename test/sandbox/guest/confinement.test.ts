@@ -8,7 +8,8 @@ import { type Loaded, loadExtensions } from "../../support/extensions.ts";
 import { Folder } from "../../support/folder.ts";
 
 /** Evaluates the text of one attempt and gives `value: …` or `error: …`. */
-const GUEST = `export default (pi) => pi.registerTool({
+const GUEST = `globalThis.Temporal;
+export default (pi) => pi.registerTool({
   name: "attempt",
   parameters: { type: "object", properties: { source: { type: "string" } } },
   async execute(id, { source }) {
@@ -230,6 +231,23 @@ describe("a way to the start realm", () => {
       assert.equal(await attempt(`Object.isFrozen(${target})`), "value: true");
     });
   }
+});
+
+test("an extension without the name in its text has no Temporal, and no date leads to it", async () => {
+  using own = new Folder();
+  const without = await loadExtensions([own.file("guest.ts", GUEST.replace("globalThis.Temporal;", ""))]);
+  try {
+    const [tool] = without.manager.tools([]);
+    const tell = async (source: string) => {
+      const { content } = await tool!.execute("c", { source });
+      return (content[0] as { text: string }).text;
+    };
+    assert.equal(await tell("typeof globalThis['Temp' + 'oral']"), "value: undefined");
+    assert.match(await tell("new Date(0).toTemporalInstant()"), /^error: Temporal is not there/);
+  } finally {
+    await without.manager.stop();
+  }
+  assert.equal(await attempt("new Date(0).toTemporalInstant().epochMilliseconds"), "value: 0");
 });
 
 describe("an import in evaluated text", () => {
