@@ -162,6 +162,7 @@ function boot(message: BootMessage & { shared?: SharedArrayBuffer }): (frame: un
   };
   const host: GuestHost = hardenAll({
     send: (text: string) => sendText(text, maxFrameChars),
+    maxFrameBytes: maxFrameChars,
     fail: (text: string) => {
       if (typeof text === "string") fatal(text.slice(0, 4000));
     },

@@ -19,6 +19,11 @@ export interface About {
   wasm: boolean;
   /** `ctx.mode` and `ctx.hasUI`; print, and nobody to ask, without it. */
   ui?: SessionUi;
+  /**
+   * The options of the command line that xdev itself does not have, by their names without the dashes: `value` is what stands behind
+   * `=`, `next` the word that follows. Each extension finds its flags among them.
+   */
+  flags?: Record<string, { value: string | null; next: string | null }>;
 }
 
 export interface SessionUi {
@@ -58,6 +63,8 @@ export type CallReturn =
 export interface GuestHost {
   /** Sends one frame as JSON text. Throws a RangeError when it is too long. */
   send(text: string): void;
+  /** The longest frame, and what all of a second may have together, in bytes of UTF-8. */
+  maxFrameBytes: number;
   /** Reports that the extension could not be loaded. */
   fail(text: string): void;
   /** Evaluates the extension's bundle in the compartment. */

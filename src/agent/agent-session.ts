@@ -166,7 +166,7 @@ function sessionOf(core: Core): AgentSession {
       (await import("./session/tree.ts")).navigateTree(core, targetId, options),
     setSessionName(name) {
       core.store.setName(name);
-      core.emit({ type: "session_info_changed", name: core.store.name });
+      core.publish({ type: "session_info_changed", name: core.store.name });
     },
     setLabel: (entryId, label) => void core.store.setLabel(entryId, label),
     appendEntry(customType, data) {

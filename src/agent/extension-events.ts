@@ -69,4 +69,9 @@ export const EXTENSION_EVENTS: Record<ApiEvent, EventSite> = {
   user_bash: { kind: "first-result", at: "session/commands.ts" },
   user_python: { kind: "first-result", at: "session/commands.ts" },
   resources_discover: { kind: "gather", at: "session/resources.ts" },
+  session_info_changed: notify("session/input.ts"),
+  session_compact_failed: notify("session/compaction.ts"),
+  agent_settled: notify("session/run.ts"),
+  ui_prompt_start: notify("../extensions/manager.ts"),
+  ui_prompt_end: notify("../extensions/manager.ts"),
 };

@@ -2,7 +2,12 @@
 import type { AgentTool } from "@earendil-works/pi-agent-core";
 import { XdevError } from "../base/errors.ts";
 
-type Tool = AgentTool<object, unknown> & { defaultInactive?: boolean };
+type Tool = AgentTool<object, unknown> & {
+  defaultInactive?: boolean;
+  path?: string;
+  promptSnippet?: string;
+  promptGuidelines?: readonly string[];
+};
 
 export class ToolSet {
   readonly #load: () => readonly Tool[];

@@ -156,7 +156,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
         },
       },
       tools: {
-        all: () => (state.tools?.all() ?? []).map(({ name, description }) => ({ name, description })),
+        all: () => (state.tools?.all() ?? []).map(toolInfo),
         active: () => (state.tools?.active() ?? []).map(({ name }) => name),
         setActive: (names) => {
           if (!state.tools) throw new Error("the run has no tools yet: wait for session_start");
@@ -165,6 +165,23 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       },
     },
   });
+}
+
+/** A tool as extensions get it (`pi.getAllTools`). */
+function toolInfo(tool: ReturnType<ToolSet["all"]>[number]) {
+  const { name, label, description, parameters, promptGuidelines, path } = tool;
+  return {
+    name,
+    label,
+    description,
+    parameters,
+    ...(promptGuidelines ? { promptGuidelines } : {}),
+    exposure: "direct",
+    sourceInfo:
+      path === undefined
+        ? { path: `builtin:${name}`, source: "builtin", scope: "temporary", origin: "top-level" }
+        : { path, source: "local", scope: "user", origin: "top-level" },
+  };
 }
 
 /** Whether standard input could be one: cheaper than to load what looks more closely. */

@@ -100,6 +100,8 @@ export async function run(
   const workspace = trustedWorkspace(cwd, dataDir);
   workspace.catch(() => {});
   const started = Promise.withResolvers<void>();
+  // A run of one prompt ends by itself.
+  const ending = Promise.withResolvers<void>();
   const { sources, wrapChannel } = extras;
   const onStarted = started.resolve;
   const extensions = loadExtensions({
@@ -239,7 +241,11 @@ export async function run(
       });
       state.session = session;
       if (manager.extensions.length > 0) {
-        state.actions = (await import("./session-actions.ts")).sessionActions(session);
+        state.actions = (await import("./session-actions.ts")).sessionActions(session, {
+          isProjectTrusted: trusted !== undefined,
+          settings: settings.session,
+          shutdown: ending.resolve,
+        });
       }
       mode.begin(store.header);
       for (const text of [...(notice ? [notice] : []), ...store.problems.map(({ message }) => message)]) {
@@ -248,7 +254,7 @@ export async function run(
       const { client } = mode;
       if (client) {
         const begin = session.start.bind(session, reason, previousFile);
-        return await client.serve({ session, dataDir, cwd, start: begin });
+        return await client.serve({ session, dataDir, cwd, start: begin, ending: ending.promise });
       }
       const answers = listen(session, mode);
       const stop = () => {

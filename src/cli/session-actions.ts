@@ -3,8 +3,9 @@ import type { AgentSession } from "../agent/agent-session-types.ts";
 import { isThinkingLevel } from "../agent/session/models.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { log } from "../base/log.ts";
-import { stripControls } from "../base/text.ts";
+import { oneLine, stripControls } from "../base/text.ts";
 import type { SentContent, SessionActions } from "../extensions/session-calls.ts";
+import { publicModel } from "../models/public.ts";
 
 /**
  * The canonical path of a session that an extension names: a file in the folder of the session that is open. The right to change
@@ -31,7 +32,15 @@ async function sessionBeside(open: string | undefined, path: string): Promise<st
   );
 }
 
-export function sessionActions(session: AgentSession): SessionActions {
+/** What of the run the session itself does not know. */
+export interface RunFacts {
+  isProjectTrusted: boolean;
+  settings: unknown;
+  /** Ends the run when nothing goes on any more. */
+  shutdown(): void;
+}
+
+export function sessionActions(session: AgentSession, run: RunFacts): SessionActions {
   const split = (content: string | SentContent) => {
     if (typeof content === "string") return { text: content, images: [] };
     const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
@@ -49,12 +58,15 @@ export function sessionActions(session: AgentSession): SessionActions {
         name: state.sessionName,
         file: state.sessionFile,
         thinkingLevel: state.thinkingLevel,
+        model: state.model && publicModel(state.model),
+        isProjectTrusted: run.isProjectTrusted,
         leafId: session.entries().leafId,
       };
     },
     read(what) {
       return what === "header" ? session.header : session.entries().entries;
     },
+    settings: () => run.settings,
     commands: () => session.commands(),
     sendMessage: (message, options) => session.sendCustomMessage(message, options),
     async sendUserMessage(content, deliverAs) {
@@ -81,6 +93,8 @@ export function sessionActions(session: AgentSession): SessionActions {
       if (!isThinkingLevel(level)) throw new Error(`there is no thinking level ${level.slice(0, 40)}`);
       session.setThinkingLevel(level);
     },
+    setLabel: (entryId, label) => session.setLabel(entryId, label === undefined ? undefined : oneLine(label)),
+    shutdown: () => run.shutdown(),
     // A command that ends the run goes on itself.
     abort: () => void session.abort({ accepting: false }),
     compact: (instructions) => session.compact(instructions),

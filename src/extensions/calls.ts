@@ -5,8 +5,9 @@
 import * as v from "valibot";
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import { stripControls } from "../base/text.ts";
+import type { EventBus } from "./bus.ts";
 import type { Extension } from "./extension.ts";
-import type { CallFrame } from "./frame.ts";
+import { type CallFrame, channelName } from "./frame.ts";
 import { answerSessionCall, SESSION_CALLS, type SessionActions } from "./session-calls.ts";
 
 /** What the session offers. What is left out is answered as a session without it would: nobody to ask, nothing kept. */
@@ -29,7 +30,16 @@ export interface CallServices {
   actions?(): SessionActions | undefined;
   tools?: ToolAccess;
   model?: ModelAccess;
+  /** What extensions draw with: names of colours (`#rrggbb`, or a number of the 256). Without it, a dark theme. */
+  theme?(): { name: string; fg: Record<string, string | number>; bg: Record<string, string | number> };
+  /** What the command line says of a flag of an extension. */
+  flag?(extension: string, name: string): boolean | string | undefined;
+  bus?: EventBus;
+  /** The user is being asked something, until the function that it gives is called. */
+  onPrompt?(kind: PromptKind, title: string): () => void;
 }
+
+export type PromptKind = "select" | "confirm" | "input" | "editor";
 
 export interface ModelAccess {
   /** One request to the session's model; gives the text of its answer. Rejects with a text for the extension: no key in it. */
@@ -74,7 +84,7 @@ export interface SessionAccess {
 }
 
 export interface ToolAccess {
-  all(): { name: string; description: string }[];
+  all(): { name: string; description: string; [member: string]: unknown }[];
   active(): string[];
   /** Throws for a name that no tool has. */
   setActive(names: readonly string[]): void;
@@ -112,6 +122,7 @@ async function ask<T>(
   asking: () => () => void,
   { key, timeout }: { key?: string | null | undefined; timeout?: number | null | undefined },
   question: (more: DialogOptions) => Promise<T>,
+  told?: () => void,
 ): Promise<T> {
   const dismissal = new AbortController();
   const own = standing.get(extension) ?? new Map<string, AbortController>();
@@ -122,6 +133,7 @@ async function ask<T>(
     return await question({ signal: dismissal.signal, timeoutMs: timeout ?? undefined });
   } finally {
     over();
+    told?.();
     if (key != null && own.get(key) === dismissal) own.delete(key);
   }
 }
@@ -165,41 +177,78 @@ const CALLS = {
   }),
   "ui.select": define({
     params: v.object({ title: text, options: v.pipe(v.array(text), v.maxLength(1000)), ...dialogParams }),
-    run: (extension, { title, options, ...more }, { dialogs }, asking) =>
+    run: (extension, { title, options, ...more }, { dialogs, onPrompt }, asking) =>
       dialogs &&
-      ask(extension, asking, more, (given) =>
-        dialogs.select(extension.name, stripControls(title), options.map(stripControls), given),
+      ask(
+        extension,
+        asking,
+        more,
+        (given) => dialogs.select(extension.name, stripControls(title), options.map(stripControls), given),
+        onPrompt?.("select", title),
       ),
   }),
   "ui.confirm": define({
     params: v.object({ title: text, message: optionalText, ...dialogParams }),
-    run: (extension, { title, message, ...more }, { dialogs }, asking) =>
+    run: (extension, { title, message, ...more }, { dialogs, onPrompt }, asking) =>
       dialogs
-        ? ask(extension, asking, more, (given) =>
-            dialogs.confirm(extension.name, stripControls(title), stripControls(message ?? ""), given),
+        ? ask(
+            extension,
+            asking,
+            more,
+            (given) =>
+              dialogs.confirm(extension.name, stripControls(title), stripControls(message ?? ""), given),
+            onPrompt?.("confirm", title),
           )
         : false,
   }),
   "ui.input": define({
     params: v.object({ title: text, placeholder: optionalText, ...dialogParams }),
-    run: (extension, { title, placeholder, ...more }, { dialogs }, asking) =>
+    run: (extension, { title, placeholder, ...more }, { dialogs, onPrompt }, asking) =>
       dialogs &&
-      ask(extension, asking, more, (given) => {
-        const shown = placeholder == null ? undefined : stripControls(placeholder);
-        return dialogs.input(extension.name, stripControls(title), shown, given);
-      }),
+      ask(
+        extension,
+        asking,
+        more,
+        (given) => {
+          const shown = placeholder == null ? undefined : stripControls(placeholder);
+          return dialogs.input(extension.name, stripControls(title), shown, given);
+        },
+        onPrompt?.("input", title),
+      ),
   }),
   "ui.editor": define({
     params: v.object({ title: text, text: optionalText, ...dialogParams }),
-    run: (extension, { title, text: prefill, ...more }, { dialogs }, asking) =>
+    run: (extension, { title, text: prefill, ...more }, { dialogs, onPrompt }, asking) =>
       dialogs &&
-      ask(extension, asking, more, (given) =>
-        dialogs.editor(extension.name, stripControls(title), prefill ?? undefined, given),
+      ask(
+        extension,
+        asking,
+        more,
+        (given) => dialogs.editor(extension.name, stripControls(title), prefill ?? undefined, given),
+        onPrompt?.("editor", title),
       ),
   }),
   "ui.dismiss": define({
     params: v.object({ key: v.pipe(v.string(), v.maxLength(100)) }),
     run: (extension, { key }) => standing.get(extension)?.get(key)?.abort(),
+  }),
+  "ui.theme": define({ params: none, run: (_extension, _params, { theme }) => theme?.() ?? null }),
+  "flags.get": define({
+    params: v.object({ name: v.pipe(v.string(), v.maxLength(128)) }),
+    run: ({ name: extension }, { name }, { flag }) => flag?.(extension, name),
+  }),
+  "events.listen": define({
+    params: v.object({ channels: v.pipe(v.array(channelName), v.maxLength(1000)) }),
+    run: (extension, { channels }, { bus }) => bus?.listen(extension, channels),
+  }),
+  "events.emit": define({
+    params: v.object({
+      events: v.pipe(
+        v.array(v.object({ channel: channelName, data: v.optional(v.unknown()) })),
+        v.maxLength(1000),
+      ),
+    }),
+    run: (extension, { events }, { bus }) => bus?.emit(extension, events.map(busEvent(extension))),
   }),
   "session.info": define({
     params: none,
@@ -241,6 +290,17 @@ const CALLS = {
   }),
   "permissions.list": define({ params: none, run: () => [] }),
 };
+
+/** A module sends texts, which are not read here; a process the values themselves. */
+function busEvent({ kind }: Extension) {
+  return ({ channel, data }: { channel: string; data?: unknown }) => {
+    if (data === undefined || kind === "process") {
+      return { channel, data: data === undefined ? undefined : JSON.stringify(data) };
+    }
+    if (typeof data !== "string") throw new Error("events.emit: data: is no JSON text");
+    return { channel, data };
+  };
+}
 
 /** The names of all methods. */
 export const CALL_METHODS = [...Object.keys(CALLS), ...Object.keys(SESSION_CALLS)] as (

@@ -9,6 +9,7 @@ import { formatMs } from "../base/time.ts";
 import type { Channel, ChannelEnd } from "./channel.ts";
 import {
   type ActionFrame,
+  type AnyEvent,
   type ApiEvent,
   type CallFrame,
   type Capabilities,
@@ -69,9 +70,12 @@ export interface ExtensionHandlers {
   onDeath(extension: Extension): void;
   /** What it registered has changed: it is ready (again), or it is not any more. */
   onChange(extension: Extension): void;
+  /** It registers something else from now on. */
+  onRegister?(extension: Extension): void;
 }
 
 const LOG_LINES = 20;
+const REGISTRATIONS_PER_SECOND = 50;
 /** Restarts within this time, in ms, are at most so many. */
 const RESTART_WINDOW_MS = 60_000;
 const RESTART_LIMIT = 3;
@@ -107,6 +111,7 @@ export class Extension {
   /** Whether it has ever claimed `tool_call`: a policy stays one. */
   #isPolicy = false;
   #frames = new Rate(1);
+  #registrations = new Rate(1);
   #logBytes = new Rate(1);
   #restarts: number[] = [];
   #restarting: Promise<void> | undefined;
@@ -196,7 +201,7 @@ export class Extension {
    * One round trip. Resolves with the answer, whatever it says; rejects when there is none: with code `extension-dead`
    * (it was not running, died, or was too slow and is dead now) or `aborted`.
    */
-  request(event: EventName | ApiEvent, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
+  request(event: AnyEvent, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
     if (this.state !== "ready") return Promise.reject(this.#failure(this.reason ?? "is not running"));
     return this.#requests.add(event, payload, options);
   }
@@ -248,6 +253,7 @@ export class Extension {
     this.#holds = 0;
     this.#life++;
     this.#frames = new Rate(this.limits.maxFramesPerSecond);
+    this.#registrations = new Rate(REGISTRATIONS_PER_SECOND);
     this.#logBytes = new Rate(this.limits.maxLogBytesPerSecond);
     const handshake: Handshake = { timer: undefined, left: this.limits.handshakeTimeoutMs, since: 0, done };
     this.#startHandshakeClock(handshake);
@@ -300,6 +306,9 @@ export class Extension {
     switch (frame.type) {
       case "capabilities":
         return this.#accept(frame);
+      case "register":
+        if (!this.#countFrame()) return;
+        return this.#register(frame);
       case "response":
         if (!this.#requests.answer(frame)) this.#countFrame();
         return;
@@ -346,6 +355,21 @@ export class Extension {
     this.readySince = Date.now();
     this.#finishHandshake();
     this.#handlers.onChange(this);
+  }
+
+  /** It registers something else from now on. A policy stays one: what does not check calls any more must not let them pass unseen. */
+  #register({ payload }: Extract<InboundFrame, { type: "register" }>): void {
+    if (!this.has("register")) return this.#die("sent a register frame without the feature");
+    if (!this.#registrations.take(1)) {
+      return this.#die(`registered anew more than ${REGISTRATIONS_PER_SECOND} times in a second`);
+    }
+    const claims = payload.events.includes("tool_call");
+    if (this.#isPolicy && !claims) return this.#die("does not listen to tool_call any more");
+    this.#isPolicy ||= claims;
+    const { features, failOpen } = this.capabilities!;
+    // How it speaks and what its failures mean is said once.
+    this.capabilities = { ...payload, features, failOpen: failOpen && payload.failOpen };
+    this.#handlers.onRegister?.(this);
   }
 
   async #call(frame: CallFrame): Promise<void> {

@@ -11,7 +11,7 @@ import * as v from "valibot";
 export const PROTOCOL_VERSION = 1;
 
 /** What this host understands beyond v1 (wire-notes.md, "Features beyond v1"); sent in `hello`. */
-export const HOST_FEATURES = ["call", "cancel", "update", "result", "concurrent"] as const;
+export const HOST_FEATURES = ["call", "cancel", "update", "result", "concurrent", "register"] as const;
 export type Feature = (typeof HOST_FEATURES)[number];
 
 /** The longest line or message in bytes, unless `extensionHost.maxFrameBytes` says otherwise. */
@@ -30,6 +30,14 @@ const toolSpec = v.object({
   parameters: v.nullish(jsonObject),
   hidden: v.nullish(v.boolean()),
   defaultInactive: v.nullish(v.boolean()),
+  /** What the system prompt says of it while it is active: a line, and rules. */
+  promptSnippet: v.nullish(v.pipe(v.string(), v.maxLength(2000))),
+  promptGuidelines: v.nullish(v.pipe(v.array(v.pipe(v.string(), v.maxLength(2000))), v.maxLength(50))),
+  /** It makes the arguments fit for its schema itself, and checks them then. */
+  prepares: v.nullish(v.boolean()),
+  /** Whether it draws its calls and its results (the event `render`). */
+  drawsCall: v.nullish(v.boolean()),
+  drawsResult: v.nullish(v.boolean()),
 });
 export type ToolSpec = v.InferOutput<typeof toolSpec>;
 
@@ -51,10 +59,16 @@ const commandSpec = v.union([
       name: command,
       description: undefined as string | null | undefined,
       completions: [] as string[],
+      completes: undefined as boolean | null | undefined,
     })),
   ),
-  // `completions`: what may follow the command, offered as it is typed.
-  v.object({ name, description: text, completions: list(v.pipe(v.string(), v.maxLength(1000))) }),
+  // `completions`: what may follow the command, offered as it is typed. `completes`: it is asked (the event `completions`).
+  v.object({
+    name,
+    description: text,
+    completions: list(v.pipe(v.string(), v.maxLength(1000))),
+    completes: v.nullish(v.boolean()),
+  }),
 ]);
 export type CommandSpec = v.InferOutput<typeof commandSpec>;
 
@@ -66,6 +80,38 @@ const named = v.union([
   ),
 ]);
 
+/** An option of the command line (`--name`). */
+const flagSpec = v.union([
+  v.pipe(
+    name,
+    v.transform((flag) => ({
+      name: flag,
+      description: undefined as string | null | undefined,
+      type: "boolean" as "boolean" | "string",
+      default: undefined as boolean | string | null | undefined,
+    })),
+  ),
+  v.object({
+    name,
+    description: text,
+    type: v.nullish(v.picklist(["boolean", "string"]), "boolean"),
+    default: v.nullish(v.union([v.boolean(), v.pipe(v.string(), v.maxLength(10_000))])),
+  }),
+]);
+export type FlagSpec = v.InferOutput<typeof flagSpec>;
+
+/** A key of the keyboard, as `ctrl+shift+x`. */
+const shortcutSpec = v.union([
+  v.pipe(
+    name,
+    v.transform((key) => ({ name: key, description: undefined as string | null | undefined })),
+  ),
+  v.object({ name, description: text }),
+]);
+
+/** The name of a channel of the bus that extensions share. */
+export const channelName = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+
 /** §3, and what in-process extensions register beyond it. Every list is there, empty if it was not sent. */
 const capabilities = v.object({
   tools: list(toolSpec),
@@ -75,9 +121,15 @@ const capabilities = v.object({
   failOpen: v.nullish(v.boolean(), false),
   features: list(v.string()),
   label: text,
-  flags: list(named),
-  shortcuts: list(named),
+  flags: list(flagSpec),
+  shortcuts: list(shortcutSpec),
   messageRenderers: list(named),
+  entryRenderers: list(named),
+  /** It may draw the calls of any tool, and change Markdown before it is drawn. */
+  drawsTools: v.nullish(v.boolean(), false),
+  transformsMarkdown: v.nullish(v.boolean(), false),
+  /** What it hears of the bus. */
+  channels: list(channelName),
   providers: list(named),
 });
 export type Capabilities = v.InferOutput<typeof capabilities>;
@@ -91,6 +143,8 @@ export const inbound = v.variant("type", [
     protocol: v.nullish(v.unknown()),
     payload: v.pipe(v.unknown(), noList, capabilities),
   }),
+  // Feature `register`: what it registers from now on, whole.
+  v.object({ type: v.literal("register"), payload: v.pipe(v.unknown(), noList, capabilities) }),
   v.object({
     type: v.literal("response"),
     id,
@@ -117,7 +171,7 @@ export type ActionFrame = Extract<InboundFrame, { type: "action" }>;
 /** A frame from the host. */
 export type HostFrame =
   | { type: "hello"; protocol: number; xdevVersion: string; features: readonly string[] }
-  | { type: "event"; id: string; event: EventName | ApiEvent; payload: unknown }
+  | { type: "event"; id: string; event: AnyEvent; payload: unknown }
   | { type: "cancel"; id: string }
   | { type: "return"; id: string | number; result?: unknown; error?: string };
 
@@ -175,8 +229,36 @@ export const API_EVENTS = [
   "user_bash",
   "user_python",
   "resources_discover",
+  "session_info_changed",
+  "session_compact_failed",
+  "agent_settled",
+  "ui_prompt_start",
+  "ui_prompt_end",
 ] as const;
 export type ApiEvent = (typeof API_EVENTS)[number];
+
+/**
+ * What is asked of an extension besides: to run a shortcut, to complete the arguments of a command, to draw something, and to hear
+ * what others emitted. Each comes only to who has registered what it is about.
+ */
+export const SERVICE_EVENTS = ["shortcut", "completions", "render", "bus"] as const;
+export type ServiceEvent = (typeof SERVICE_EVENTS)[number];
+
+export type AnyEvent = EventName | ApiEvent | ServiceEvent;
+
+/** Events that others of this family send and xdev does not: who listens to one has misspelt nothing. */
+export const FAMILY_EVENTS: ReadonlySet<string> = new Set([
+  "project_trust",
+  "mcp_servers_change",
+  "context_with_system",
+  "cache_warming_decision",
+  "before_provider_headers",
+  "provider_stream_event",
+  "agent_before_settle",
+  "goal_updated",
+  "credential_disabled",
+  "session",
+]);
 
 /**
  * Checks one decoded message of an extension. Gives the frame, or `{ problem }`: a text for a person that says what is
@@ -265,7 +347,7 @@ export function measure(value: unknown, maxValues: number = MAX_VALUES): string 
   return undefined;
 }
 
-const INBOUND_TYPES = new Set(["capabilities", "response", "action", "log", "update", "call"]);
+const INBOUND_TYPES = new Set(["capabilities", "register", "response", "action", "log", "update", "call"]);
 
 /** Tool result content as it crosses the boundary: what a `tool_invoke` or `tool_result` reply may carry. */
 const contentSchema = v.array(
@@ -284,6 +366,7 @@ const toolOutcomeSchema = v.pipe(
     content: v.nullish(contentSchema),
     details: v.optional(v.unknown()),
     isError: v.nullish(v.boolean()),
+    terminate: v.nullish(v.boolean()),
   }),
 );
 export type ToolOutcome = v.InferOutput<typeof toolOutcomeSchema>;

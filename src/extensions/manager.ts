@@ -12,6 +12,7 @@ import { VERSION } from "../base/version.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { loadPlatform } from "../platform/index.ts";
+import { EventBus } from "./bus.ts";
 import { answerCall, type CallServices } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
 import type { Channel } from "./channel.ts";
@@ -24,10 +25,11 @@ import {
   type ExtensionIdentity,
   type ExtensionLimits,
 } from "./extension.ts";
-import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName } from "./frame.ts";
+import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName, FAMILY_EVENTS } from "./frame.ts";
 import { Guests, levelOf } from "./guests.ts";
 import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
 import { assignNames, processToolName, workerToolName } from "./names.ts";
+import { Offers } from "./offers.ts";
 import type { DrawResult } from "./render/lookup.ts";
 import { type ExtensionTool, extensionTool } from "./tools.ts";
 import type { Authority } from "./worker.ts";
@@ -85,6 +87,8 @@ export interface ExtensionCommand {
   description: string;
   /** What may follow it, for completion. */
   completions: readonly string[];
+  /** Whether there is something to offer behind it (`offers.complete`). */
+  completes: boolean;
   /** The word that a user types, `/ext:<extension>:<command>`. */
   word: string;
 }
@@ -96,6 +100,8 @@ export class ExtensionManager {
   readonly extensions: readonly Extension[];
   /** What the session tells extensions and asks them, tool calls aside. */
   readonly events: EventSender;
+  /** Flags, shortcuts, completions, drawings. */
+  readonly offers: Offers;
   readonly #interceptors: readonly Interceptor[];
   readonly #host: ManagerHost;
   readonly #rightsOf: (extension: Extension) => Rights | undefined;
@@ -112,7 +118,7 @@ export class ExtensionManager {
     this.extensions = extensions;
     this.events = new EventSender(extensions, (extension, event) => {
       if (rightsOf(extension)?.has({ kind: "session", access: "write" }) !== false) return true;
-      this.#noticeOnce(
+      this.noticeOnce(
         `extension ${extension.name} wants to change the conversation (${event}) and may not: what it returns is ignored. To allow it: xdev ext grant ${extension.name} --session=write`,
         `${extension.name} changes the conversation`,
       );
@@ -128,6 +134,11 @@ export class ExtensionManager {
       ...missing.map(missingInterceptor),
     ];
     this.#host = host;
+    this.offers = new Offers(
+      () => this.#ready(),
+      (extension) => this.#registered.get(extension),
+      (text) => this.noticeOnce(text),
+    );
   }
 
   /** Starts all extensions at once; resolves when each is ready or has failed, which blocks nothing. */
@@ -138,10 +149,28 @@ export class ExtensionManager {
     const projects = new Set<Extension>();
     const rightsOf = (extension: Extension): Rights | undefined =>
       extension.kind === "worker" ? (rights.get(extension) ?? NO_RIGHTS) : undefined;
+    const noticed = new Set<string>();
+    const bus = new EventBus((text, about) => {
+      if (!noticed.has(about)) host.notice(text);
+      noticed.add(about);
+    });
+    const services: CallServices = {
+      ...host,
+      bus,
+      onPrompt: (kind, title) => {
+        const tell = (event: "ui_prompt_start" | "ui_prompt_end") => {
+          if (manager?.events.listens(event))
+            manager.events.emit(event, { reason: "ui_prompt", kind, title });
+        };
+        tell("ui_prompt_start");
+        return () => tell("ui_prompt_end");
+      },
+    };
     const handlers: ExtensionHandlers = {
       onAction: (extension, frame) =>
         host.action(extension.name, frame, rightsOf(extension), projects.has(extension)),
-      onCall: (extension, frame, asking) => answerCall(extension, frame, host, asking, rightsOf(extension)),
+      onCall: (extension, frame, asking) =>
+        answerCall(extension, frame, services, asking, rightsOf(extension)),
       onLog: (extension, level, text) => {
         if (host.log?.(extension.name, level, text) === false) return;
         log.debug(`extension ${extension.name} (${oneLine(level)}): ${oneLine(text)}`);
@@ -154,6 +183,10 @@ export class ExtensionManager {
         // One that was started anew is told what it missed.
         if (extension.state === "ready") manager.events.catchUp(extension);
       },
+    };
+    handlers.onRegister = (extension) => {
+      for (const text of unknownEvents(extension)) manager?.noticeOnce(text);
+      if (manager) host.toolsChanged?.();
     };
     const names = assignNames(options.sources);
     const cache = openCache(options.dataDir);
@@ -212,6 +245,7 @@ export class ExtensionManager {
     }
     for (const extension of extensions) for (const text of unknownEvents(extension)) host.notice(text);
     manager = new ExtensionManager(extensions, missing, host, rightsOf);
+    bus.open(extensions);
     for (const failure of manager.failures()) {
       const last = failure.log.at(-1);
       const said = last ? ` (it said: ${oneLine(last)})` : "";
@@ -269,7 +303,7 @@ export class ExtensionManager {
           !tools.some((tool) => tool.name === name) &&
           this.#rightsOf(extension)?.has({ kind: "tools", name }) === true;
         if ((taken.has(name.toLowerCase()) && !mayReplace) || shadows) {
-          this.#noticeOnce(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
+          this.noticeOnce(`extension ${extension.name}: its tool ${name} is skipped, the name is taken`);
           continue;
         }
         taken.add(name.toLowerCase());
@@ -289,7 +323,7 @@ export class ExtensionManager {
     });
     if (sources.length === 0) return undefined;
     const { rendererLookup } = await import("./render/lookup.ts");
-    return rendererLookup(sources, (text) => this.#noticeOnce(text));
+    return rendererLookup(sources, (text) => this.noticeOnce(text));
   }
 
   /** All commands, for completion and for help. */
@@ -300,6 +334,7 @@ export class ExtensionManager {
         command: spec.name,
         description: stripControls(spec.description ?? ""),
         completions: spec.completions.map(oneLine),
+        completes: spec.completes === true || spec.completions.length > 0,
         word: `/ext:${extension.name}:${spec.name}`,
       })),
     );
@@ -336,7 +371,8 @@ export class ExtensionManager {
     );
   }
 
-  #noticeOnce(text: string, about: string = text): void {
+  /** Tells the user something once. */
+  noticeOnce(text: string, about: string = text): void {
     if (this.#noticed.has(about)) return;
     this.#noticed.add(about);
     this.#host.notice(text);
@@ -375,9 +411,10 @@ function unknownEvents({ name, kind, capabilities }: Extension): string[] {
   const known: readonly string[] = kind === "process" ? EVENT_NAMES : API_EVENTS;
   return (capabilities?.events ?? [])
     .filter((event) => !known.includes(event))
-    .map(
-      (event) =>
-        `extension ${name} listens to ${oneLine(event)}, which does not exist.${didYouMean(event, known)}`,
+    .map((event) =>
+      FAMILY_EVENTS.has(event)
+        ? `extension ${name} listens to ${event}, which xdev does not send`
+        : `extension ${name} listens to ${oneLine(event)}, which does not exist.${didYouMean(event, known)}`,
     );
 }
 

@@ -3,7 +3,7 @@
  * of each (wire-notes.md, "Time"). It knows no policy and no lifecycle.
  */
 import { XdevError } from "../base/errors.ts";
-import type { ApiEvent, EventName, HostFrame, ResponseFrame } from "./frame.ts";
+import type { AnyEvent, HostFrame, ResponseFrame } from "./frame.ts";
 
 export interface RequestOptions {
   /** From when it is written to its answer, in ms; the time in which the user is asked something does not count. */
@@ -14,7 +14,7 @@ export interface RequestOptions {
 
 interface Pending {
   id: string;
-  event: EventName | ApiEvent;
+  event: AnyEvent;
   payload: unknown;
   options: RequestOptions;
   /** Undefined once the asker is gone (abort): the answer is dropped, the clock goes on. */
@@ -32,9 +32,9 @@ export interface RequestsOptions {
   /** Whether several may be in flight (feature `concurrent`), and whether aborts are told (feature `cancel`). */
   features: () => { concurrent: boolean; cancel: boolean };
   /** One was not answered in time. */
-  onLate(event: EventName | ApiEvent, timeoutMs: number): void;
+  onLate(event: AnyEvent, timeoutMs: number): void;
   /** One was answered after so many ms. */
-  onAnswered(event: EventName | ApiEvent, ms: number): void;
+  onAnswered(event: AnyEvent, ms: number): void;
 }
 
 export class Requests {
@@ -49,7 +49,7 @@ export class Requests {
   }
 
   /** Resolves with the answer; rejects with what `fail` was called with, or with code `aborted`. */
-  add(event: EventName | ApiEvent, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
+  add(event: AnyEvent, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
     return new Promise((resolve, reject) => {
       const aborted = () =>
         new XdevError("aborted", `aborted while extension ${this.#options.extension} was asked`);

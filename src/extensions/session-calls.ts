@@ -15,8 +15,13 @@ export interface SessionActions {
     name: string | undefined;
     file: string | undefined;
     thinkingLevel: string;
+    /** Plain data (src/models/public.ts). */
+    model: unknown;
+    isProjectTrusted: boolean;
     leafId: string | null;
   };
+  /** Of the session, without secrets. */
+  settings(): unknown;
   /** As plain data. */
   read(what: "entries" | "header"): unknown;
   commands(): unknown;
@@ -26,6 +31,9 @@ export interface SessionActions {
   /** False if there is no such model. */
   setModel(provider: string, modelId: string): Promise<boolean>;
   setThinkingLevel(level: string): void;
+  setLabel(entryId: string, label: string | undefined): void;
+  /** Ends the program when nothing goes on any more. */
+  shutdown(): void;
   abort(): void;
   compact(instructions: string | undefined): Promise<unknown>;
   waitForIdle(): Promise<void>;
@@ -97,6 +105,7 @@ export const SESSION_CALLS = {
   "session.read": reading(v.object({ what: v.picklist(["entries", "header"]) }), (session, { what }) =>
     session.read(what),
   ),
+  "session.settings": reading(none, (session) => session.settings()),
   "session.commands": reading(none, (session) => session.commands()),
   "session.waitForIdle": reading(none, (session) => session.waitForIdle()),
   "session.abort": reading(none, (session) => session.abort()),
@@ -129,6 +138,11 @@ export const SESSION_CALLS = {
   "session.setThinkingLevel": writing(v.object({ level: name }), (session, { level }) =>
     session.setThinkingLevel(level),
   ),
+  "session.setLabel": writing(
+    v.object({ entryId: name, label: v.nullish(v.pipe(v.string(), v.maxLength(1000))) }),
+    (session, { entryId, label }) => session.setLabel(entryId, label ?? undefined),
+  ),
+  "session.shutdown": writing(none, (session) => session.shutdown()),
   "session.compact": writing(v.object({ instructions: v.nullish(longText) }), (session, { instructions }) =>
     session.compact(instructions ?? undefined),
   ),
@@ -167,8 +181,11 @@ const NO_SESSION: SessionActions = {
     name: undefined,
     file: undefined,
     thinkingLevel: "off",
+    model: undefined,
+    isProjectTrusted: false,
     leafId: null,
   }),
+  settings: () => ({}),
   read: (what) => (what === "entries" ? [] : null),
   commands: () => [],
   waitForIdle: async () => {},
@@ -179,6 +196,8 @@ const NO_SESSION: SessionActions = {
   setName: nothing,
   setModel: nothing,
   setThinkingLevel: nothing,
+  setLabel: nothing,
+  shutdown: nothing,
   compact: nothing,
   newSession: nothing,
   switchSession: nothing,

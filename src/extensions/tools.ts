@@ -8,6 +8,11 @@ import { checkArgumentSize, toolSchema } from "./tool-schema.ts";
 export interface ExtensionTool extends AgentTool<object, unknown> {
   /** Not offered to the model until someone names it. */
   defaultInactive: boolean;
+  /** The extension's file. */
+  path: string;
+  /** What the system prompt says of it while it is active. */
+  promptSnippet?: string;
+  promptGuidelines?: readonly string[];
 }
 
 export function extensionTool(extension: Extension, spec: ToolSpec, name: string): ExtensionTool {
@@ -16,7 +21,11 @@ export function extensionTool(extension: Extension, spec: ToolSpec, name: string
     name,
     label: stripControls(spec.label ?? spec.name),
     description: spec.description ?? "",
-    parameters: toolSchema(spec.parameters),
+    path: extension.path,
+    ...(spec.promptSnippet == null ? {} : { promptSnippet: spec.promptSnippet }),
+    ...(spec.promptGuidelines == null ? {} : { promptGuidelines: spec.promptGuidelines }),
+    parameters:
+      spec.prepares === true ? openSchema(toolSchema(spec.parameters)) : toolSchema(spec.parameters),
     prepareArguments: checkArgumentSize as (args: unknown) => object,
     async execute(callId, params, signal, onUpdate) {
       const reply = await extension.request(
@@ -36,12 +45,25 @@ export function extensionTool(extension: Extension, spec: ToolSpec, name: string
   };
 }
 
+/**
+ * Of a tool that makes its arguments fit by itself: what the model is told, as JSON, is its schema; what is checked here is that they
+ * are an object.
+ */
+function openSchema(told: Record<string, unknown>): Record<string, unknown> {
+  return Object.defineProperty({ type: "object", properties: {} }, "toJSON", { value: () => told });
+}
+
 function toolResult(extension: Extension, reply: ResponseFrame): AgentToolResult<unknown> {
   if (reply.error != null) throw new Error(`extension ${extension.name}: ${reply.error || "failed"}`);
   if (extension.has("result") && reply.result != null) {
     const outcome = parseToolOutcome(reply.result);
     if (!outcome) throw new Error(`extension ${extension.name} gave something that is no tool result`);
-    return { content: outcome.content ?? [], details: outcome.details, isError: outcome.isError === true };
+    return {
+      content: outcome.content ?? [],
+      details: outcome.details,
+      isError: outcome.isError === true,
+      ...(outcome.terminate === true ? { terminate: true } : {}),
+    };
   }
   const patch = parsePatch(reply.patch) ?? {};
   if ("problem" in patch) throw new Error(`extension ${extension.name}: ${patch.problem}`);

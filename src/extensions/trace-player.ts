@@ -169,8 +169,11 @@ export class TracePlayer {
     const { frame } = parsed;
     const asked = "id" in frame && frame.id != null ? this.#asked.get(String(frame.id)) : undefined;
     if (frame.type === "capabilities") return this.#die("sent capabilities a second time");
-    if ((frame.type === "call" || frame.type === "update") && !this.#has(frame.type)) {
-      return this.#die(`sent ${frame.type === "call" ? "a call" : "an update"} frame without the feature`);
+    const takesFeature = frame.type === "call" || frame.type === "update" || frame.type === "register";
+    if (takesFeature && !this.#has(frame.type)) {
+      return this.#die(
+        `sent ${frame.type === "update" ? "an" : "a"} ${frame.type} frame without the feature`,
+      );
     }
     if (frame.type === "response" && asked) return asked.settle({ answer: withoutEnvelope(value) });
     if (frame.type === "log") return;

@@ -45,6 +45,8 @@ export interface Served {
   cwd: string;
   /** Begins the session (`session.start`). */
   start: () => Promise<void>;
+  /** Resolves when an extension wants the program to end; then it ends as if the client had gone, when nothing goes on. */
+  ending?: Promise<void>;
 }
 
 export interface RunEnd {

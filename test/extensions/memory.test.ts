@@ -68,13 +68,19 @@ describe("memory", { skip: withoutBun }, () => {
       flags: new Map(),
       shortcuts: new Map(),
       messageRenderers: new Map(),
+      entryRenderers: new Map(),
+      toolRenderers: [],
+      markdownTransformers: [],
       providers: new Map(),
+      bus: undefined as unknown as Registry["bus"],
       context: { cwd: "/", sessionId: "", model: null },
+      changed() {},
     };
     let answered: (text: string) => void = () => {};
     const refuse = (): never => assert.fail("not in this test");
     const host = {
       send: (text: string) => answered(text),
+      maxFrameBytes: 8 * 1024 * 1024,
       fail: refuse,
       evaluateBundle: refuse,
       evaluateSource: refuse,
@@ -86,7 +92,7 @@ describe("memory", { skip: withoutBun }, () => {
       context: { get: refuse, run: refuse, enter: refuse },
     };
     const transmitter = new Transmitter(host);
-    const dispatch = createDispatcher(registry, transmitter, new Session(host, transmitter));
+    const dispatch = createDispatcher(registry, transmitter, new Session(host, transmitter), refuse);
     let id = 0;
     await assertKeepsNothing(async () => {
       const payload = { tool: "bash", arguments: { command: "ls" }, callId: "c1" };

@@ -24,14 +24,14 @@ export function createActions(
 ): Record<string, Action> {
   const namesOf = (method: string) => session.askNow(method) as unknown[];
   return {
-    sendMessage: (message, options: { deliverAs?: unknown; triggerTurn?: unknown } = {}) => {
-      const { deliverAs, triggerTurn } = options;
+    sendMessage: (message, options?: { deliverAs?: unknown; triggerTurn?: unknown }) => {
+      const { deliverAs, triggerTurn } = options ?? {};
       session.tell("pi.sendMessage()", "session.sendMessage", { message, deliverAs, triggerTurn });
     },
-    sendUserMessage: (content, options: { deliverAs?: unknown } = {}) =>
+    sendUserMessage: (content, options?: { deliverAs?: unknown }) =>
       session.tell("pi.sendUserMessage()", "session.sendUserMessage", {
         content,
-        deliverAs: options.deliverAs,
+        deliverAs: options?.deliverAs,
       }),
     getActiveTools: () => namesOf("tools.active"),
     getAllTools: () => namesOf("tools.all"),
@@ -51,6 +51,8 @@ export function createActions(
       return changed;
     },
     getThinkingLevel: () => session.state.thinkingLevel,
+    /** The settings of the session: a copy. */
+    getSettings: () => ({ ...(session.askNow("session.settings") as object | null) }),
     setThinkingLevel: (level) => session.tell("pi.setThinkingLevel()", "session.setThinkingLevel", { level }),
     /** A program, with the permission `run`. It does not reject for what the program says: that is in `code`. */
     exec: (command: string, args: readonly string[] = [], { cwd, timeout, signal }: ExecOptions = {}) => {

@@ -1,6 +1,7 @@
 import type { SessionUi } from "../protocol.ts";
 import { createDialogs } from "./dialogs.ts";
 import type { Registry } from "./registry.ts";
+import { currentTheme, type ImportOwn } from "./services.ts";
 import { commandContext, type Session, sessionContext } from "./session.ts";
 import type { Transmitter } from "./transmit.ts";
 
@@ -12,6 +13,7 @@ export function contextMaker(
   registry: Registry,
   transmitter: Transmitter,
   session: Session,
+  importOwn: ImportOwn,
   { mode, hasUI }: SessionUi,
 ): (signal: AbortSignal, isCommand: boolean) => Record<string, unknown> {
   const nothing = (): void => {};
@@ -47,18 +49,31 @@ export function contextMaker(
     setEditorText: (text: unknown): void => show("ui.setEditorText", () => ({ text: String(text) })),
     pasteToEditor: (text: unknown): void => show("ui.setEditorText", () => ({ text: String(text) })),
     setEditorComponent: nothing,
+    getEditorComponent: nothing,
+    addAutocompleteProvider: nothing,
     setWorkingMessage: nothing,
+    setWorkingVisible: nothing,
+    setWorkingIndicator: nothing,
+    setHiddenThinkingLabel: nothing,
     onTerminalInput: () => nothing,
     getEditorText: () => "",
     getToolsExpanded: never,
     setToolsExpanded: nothing,
-    theme: undefined,
+    /** There in every mode, so that whoever makes a text with it need not ask: what no terminal shows has its colours taken out. */
+    get theme() {
+      return currentTheme(importOwn, session);
+    },
     getAllThemes: () => [],
     getTheme: nothing,
     setTheme: () => ({ success: false, error: "there are no themes in this mode" }),
   };
   const members = sessionContext(session);
   const commands = commandContext(session);
+  const promptOptions = (): unknown =>
+    (importOwn("internal/prompt") as typeof import("./prompt-options.ts")).promptOptions(
+      session,
+      registry.context.cwd,
+    ).options;
   return (signal, isCommand) => ({
     ui,
     hasUI,
@@ -67,8 +82,13 @@ export function contextMaker(
     get model() {
       return session.model;
     },
+    get thinkingLevel() {
+      return session.state.thinkingLevel;
+    },
+    scopedModels: [],
     signal,
     ...members,
+    getSystemPromptOptions: promptOptions,
     ...(isCommand ? commands : {}),
   });
 }

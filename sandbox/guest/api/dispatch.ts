@@ -1,13 +1,15 @@
 /** Turns the host's frames into calls of the extension's handlers and tools, and what they give into answers. */
 import type { SessionUi } from "../protocol.ts";
+import { TOOL_SESSION_REASONS } from "./capabilities.ts";
 import { contextMaker } from "./context.ts";
-import type { Handler, Registry, SessionContext } from "./registry.ts";
+import type { GuestTool, Handler, Registry, SessionContext } from "./registry.ts";
 import { collect } from "./results.ts";
+import { type ImportOwn, serve } from "./services.ts";
 import type { Session } from "./session.ts";
 import { StreamedMessage } from "./streamed-message.ts";
 import { describeError, describeErrorAndPlace, type Transmitter } from "./transmit.ts";
 
-const { parse, stringify } = JSON;
+const { stringify } = JSON;
 
 interface EventFrame {
   id: string;
@@ -17,14 +19,18 @@ interface EventFrame {
 
 type Answer = Record<string, unknown>;
 
+/** What the host asks besides events of the session. */
+const SERVICES: ReadonlySet<string> = new Set(["bus", "completions", "render", "shortcut"]);
+
 export function createDispatcher(
   registry: Registry,
   transmitter: Transmitter,
   session: Session,
+  importOwn: ImportOwn,
   ui: SessionUi = { mode: "print", hasUI: false },
 ): (frame: unknown) => void {
   const running = new Map<string, AbortController>();
-  const createContext = contextMaker(registry, transmitter, session, ui);
+  const createContext = contextMaker(registry, transmitter, session, importOwn, ui);
   const streamed = new StreamedMessage();
 
   const answerEvent = async (frame: EventFrame): Promise<void> => {
@@ -37,7 +43,14 @@ export function createDispatcher(
       if (frame.event === "message_update") {
         frame.payload.message = streamed.add(frame.payload.assistantMessageEvent);
       }
-      answer = await handle(registry, transmitter, frame, abort.signal, createContext);
+      const isService = SERVICES.has(frame.event);
+      answer = isService
+        ? {
+            result: await serve(registry, session, frame, importOwn, () =>
+              createContext(abort.signal, false),
+            ),
+          }
+        : await handle(registry, transmitter, session, importOwn, frame, abort.signal, createContext);
     } catch (error) {
       // What the model reads is the message; the place is for the author.
       answer = { error: describeError(error) };
@@ -66,6 +79,8 @@ export function createDispatcher(
 function handle(
   registry: Registry,
   transmitter: Transmitter,
+  session: Session,
+  importOwn: ImportOwn,
   frame: EventFrame,
   signal: AbortSignal,
   createContext: (signal: AbortSignal, isCommand: boolean) => unknown,
@@ -79,9 +94,13 @@ function handle(
     case "tool_result":
       return patch(registry, transmitter, payload, context);
     case "tool_invoke":
-      return invoke(registry, transmitter, frame, signal, context);
+      return invoke(registry, transmitter, importOwn, frame, signal, context);
     case "command":
       return command(registry, payload, context);
+    case "before_agent_start":
+      return withPromptOptions(session, importOwn, registry, { ...payload, type: event }, (asked) =>
+        notify(registry, transmitter, asked, signal, context),
+      );
     default:
       return notify(registry, transmitter, { ...payload, type: event }, signal, context);
   }
@@ -146,9 +165,41 @@ async function patch(
   return { result: changes };
 }
 
+/** `systemPromptOptions` of the event: sections that handlers add to the system prompt. */
+async function withPromptOptions(
+  session: Session,
+  importOwn: ImportOwn,
+  registry: Registry,
+  event: Record<string, unknown>,
+  ask: (event: Record<string, unknown>) => Promise<Answer>,
+): Promise<Answer> {
+  if (!registry.handlers.has("before_agent_start")) return {};
+  let made: { options: unknown; added(): string } | undefined;
+  Object.defineProperty(event, "systemPromptOptions", {
+    get: () => {
+      made ??= (importOwn("internal/prompt").promptOptions as PromptOptionsMaker)(
+        session,
+        registry.context.cwd,
+      );
+      return made.options;
+    },
+    enumerable: false,
+  });
+  event.messageType ??= "user";
+  const answer = await ask(event);
+  const added = made?.added() ?? "";
+  if (added === "") return answer;
+  const result = (answer.result ?? {}) as { systemPrompt?: unknown };
+  const before = result.systemPrompt ?? event.systemPrompt;
+  return { ...answer, result: { ...result, systemPrompt: `${String(before)}\n\n${added}` } };
+}
+
+type PromptOptionsMaker = (session: Session, cwd: string) => { options: unknown; added(): string };
+
 async function invoke(
   registry: Registry,
   transmitter: Transmitter,
+  importOwn: ImportOwn,
   frame: EventFrame,
   signal: AbortSignal,
   context: unknown,
@@ -158,18 +209,53 @@ async function invoke(
   if (!tool) throw new Error(`has no tool ${String(name)}`);
   const onUpdate = (partial: unknown): void =>
     transmitter.send({ type: "update", id: frame.id, payload: outcome(partial) });
-  return { result: outcome(await tool.execute(String(callId), params, signal, onUpdate, context)) };
+  const given = tool.prepareArguments ? await prepared(tool, params, importOwn) : params;
+  const toolContext = Object.defineProperties(context as object, {
+    tools: { value: [], enumerable: true },
+    executeTool: { value: refuseTool(String(callId)), enumerable: true },
+  });
+  return { result: outcome(await tool.execute(String(callId), given, signal, onUpdate, toolContext)) };
+}
+
+/** Arguments that the tool itself makes fit for its schema; the host has not looked at them. */
+async function prepared(tool: GuestTool, params: unknown, importOwn: ImportOwn): Promise<unknown> {
+  const made = await tool.prepareArguments?.(params);
+  if (tool.parameters === undefined || tool.parameters === null) return made;
+  const { Check, Errors } = importOwn("typebox/value") as {
+    Check(schema: unknown, value: unknown): boolean;
+    Errors(schema: unknown, value: unknown): Iterable<Record<string, unknown>>;
+  };
+  if (Check(tool.parameters, made)) return made;
+  const [first = {}] = Errors(tool.parameters, made);
+  const place = String(first.instancePath ?? first.path ?? "").replace(/^\//, "");
+  throw new Error(
+    `the arguments do not fit: ${place === "" ? "" : `${place}: `}${String(first.message ?? "")}`,
+  );
+}
+
+/** Tools call no other tools here: what the model has not asked for, no policy and no user has seen it ask for. */
+function refuseTool(callId: string): (name: unknown, args: unknown) => Promise<unknown> {
+  let calls = 0;
+  return async (name, args) => ({
+    toolCall: { type: "toolCall", id: `${callId}/${++calls}`, name: String(name), arguments: args },
+    result: {
+      content: [{ type: "text", text: "ctx.executeTool: a tool can't call another one in xdev" }],
+      details: undefined,
+    },
+    isError: true,
+  });
 }
 
 /** What a tool gave, as the host expects it: a text alone, or nothing, is a result, too. */
 function outcome(value: unknown): Record<string, unknown> {
   if (value === undefined || value === null) return { content: [] };
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };
-  const { content, details, isError } = value as Record<string, unknown>;
+  const { content, details, isError, terminate } = value as Record<string, unknown>;
   return {
     content: typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []),
-    details: details === undefined ? undefined : parse(stringify(details)),
+    details,
     isError: isError === true,
+    ...(terminate === true ? { terminate: true } : {}),
   };
 }
 
@@ -193,8 +279,7 @@ async function notify(
   context: unknown,
 ): Promise<Answer> {
   const name = String(event.type);
-  const handlers = registry.handlers.get(name);
-  if (!handlers) return {};
+  const handlers = registry.handlers.get(name) ?? [];
   const withSignal = name === "session_before_compact" || name === "session_before_tree";
   const errors: string[] = [];
   const call = async (handler: Handler, given: Record<string, unknown>): Promise<unknown> => {
@@ -206,11 +291,30 @@ async function notify(
       return undefined;
     }
   };
-  const result = await collect(withSignal ? { ...event, signal } : event, handlers, call);
+  const result =
+    handlers.length === 0
+      ? undefined
+      : await collect(withSignal ? { ...event, signal } : event, handlers, call);
+  await tellTools(registry, event, (handler) => call(handler, event), context);
   return {
     ...(result === undefined ? {} : { result }),
     ...(errors.length > 0 ? { error: errors.join("; ") } : {}),
   };
+}
+
+/** `onSession` of tools. A session that is left for another is told as the change that it is. */
+async function tellTools(
+  registry: Registry,
+  { type, reason, previousSessionFile }: Record<string, unknown>,
+  call: (handler: Handler) => Promise<unknown>,
+  context: unknown,
+): Promise<void> {
+  const told = TOOL_SESSION_REASONS.get(String(type));
+  if (told === undefined || (told === "start" && /^(?:new|resume|fork)$/.test(String(reason)))) return;
+  for (const tool of registry.tools.values()) {
+    if (typeof tool.onSession !== "function") continue;
+    await call(() => tool.onSession?.({ reason: told, previousSessionFile }, context));
+  }
 }
 
 function report(transmitter: Transmitter, event: string, error: unknown): void {

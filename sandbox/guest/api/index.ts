@@ -5,6 +5,8 @@
  * It speaks the frames of src/extensions/frame.ts: handlers and tools of the module answer `event` frames.
  */
 import type { About, BundleLinks, GuestHost } from "../protocol.ts";
+import { Bus } from "./bus.ts";
+import { capabilities, Registrations } from "./capabilities.ts";
 import { createDispatcher } from "./dispatch.ts";
 import { eventGlobals } from "./events.ts";
 import { createConsole } from "./globals.ts";
@@ -25,9 +27,10 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   // Node's name for it, by which packages know where they are.
   Object.defineProperty(global, "global", { value: globalThis, writable: true, configurable: true });
 
-  const registry = createRegistry(about);
+  const registry = createRegistry(about, transmitter);
   const session = new Session(host, transmitter);
-  const pi = createExtensionApi(registry, transmitter, session, (name) => modules.own(name));
+  const own = (name: string) => modules.own(name);
+  const pi = createExtensionApi(registry, transmitter, session, own, about.flags);
   const system = createSystem(host, about, transmitter);
   /** Asks the user's model once, and gives its text. Needs the permission `model`; the key stays with the host. */
   const complete = async (prompt: string, options: { systemPrompt?: string; maxTokens?: number } = {}) => {
@@ -42,13 +45,13 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   system.own = modules.own;
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
-  const dispatch = createDispatcher(registry, transmitter, session, about.ui);
+  const dispatch = createDispatcher(registry, transmitter, session, own, about.ui);
   void load(host, about, registry, modules, pi, transmitter);
   return dispatch;
 }
 
-function createRegistry({ name, cwd }: About): Registry {
-  return {
+function createRegistry({ name, cwd }: About, transmitter: Transmitter): Registry {
+  const registry: Registry = {
     name,
     loading: true,
     label: undefined,
@@ -58,9 +61,16 @@ function createRegistry({ name, cwd }: About): Registry {
     flags: new Map(),
     shortcuts: new Map(),
     messageRenderers: new Map(),
+    entryRenderers: new Map(),
+    toolRenderers: [],
+    markdownTransformers: [],
     providers: new Map(),
+    bus: new Bus(transmitter, () => registry.loading),
     context: { cwd, sessionId: "", model: null },
+    changed: () => registrations.changed(),
   };
+  const registrations = new Registrations(registry, transmitter);
+  return registry;
 }
 
 async function load(
@@ -84,6 +94,7 @@ async function load(
     await factory(pi);
     registry.loading = false;
     transmitter.send({ type: "capabilities", payload: capabilities(registry) });
+    registry.bus.start();
   } catch (error) {
     host.fail(`threw while it loaded: ${describeErrorAndPlace(error)}`);
   }
@@ -99,25 +110,4 @@ function noFactory(value: unknown): string {
 function createMeta(path: string): Record<string, unknown> {
   const slash = path.lastIndexOf("/");
   return { url: `file://${path}`, filename: path, dirname: path.slice(0, Math.max(slash, 1)), main: false };
-}
-
-function capabilities(registry: Registry): Record<string, unknown> {
-  return {
-    label: registry.label,
-    tools: [...registry.tools.values()].map((tool) => ({
-      name: tool.name,
-      label: tool.label,
-      description: tool.description,
-      parameters: tool.parameters,
-      hidden: tool.hidden,
-      defaultInactive: tool.defaultInactive,
-    })),
-    commands: [...registry.commands].map(([name, command]) => ({ name, description: command.description })),
-    events: [...registry.handlers.keys()],
-    flags: [...registry.flags.keys()],
-    shortcuts: [...registry.shortcuts.keys()],
-    messageRenderers: [...registry.messageRenderers.keys()],
-    providers: [...registry.providers.keys()],
-    features: ["call", "cancel", "update", "result", "concurrent"],
-  };
 }

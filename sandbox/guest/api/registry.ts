@@ -1,7 +1,11 @@
 /** `pi`: what an extension registers, and the actions that it may take once it is loaded (extension-api.md, "`pi`"). */
+import type { About } from "../protocol.ts";
 import { createActions } from "./actions.ts";
+import type { Bus } from "./bus.ts";
+import { toolSpec } from "./capabilities.ts";
+import { type Flag, flagOf, flagValue } from "./flags.ts";
 import type { Session } from "./session.ts";
-import { describeError, type Transmitter } from "./transmit.ts";
+import type { Transmitter } from "./transmit.ts";
 
 export type Handler = (event: Record<string, unknown>, context: unknown) => unknown;
 
@@ -12,6 +16,14 @@ export interface GuestTool {
   parameters?: unknown;
   hidden?: boolean;
   defaultInactive?: boolean;
+  defaultActive?: boolean;
+  exposure?: string;
+  promptSnippet?: string;
+  promptGuidelines?: string[];
+  prepareArguments?(args: unknown): unknown;
+  onSession?(event: Record<string, unknown>, context: unknown): unknown;
+  renderCall?: Renderer;
+  renderResult?: Renderer;
   execute(
     toolCallId: string,
     params: unknown,
@@ -21,8 +33,17 @@ export interface GuestTool {
   ): unknown;
 }
 
+/** Gives a component, or undefined. */
+export type Renderer = (...args: unknown[]) => unknown;
+
+export interface GuestShortcut {
+  description?: string;
+  handler(context: unknown): unknown;
+}
+
 export interface GuestCommand {
   description?: string;
+  getArgumentCompletions?(prefix: string): unknown;
   handler(args: string, context: unknown): unknown;
 }
 
@@ -40,11 +61,18 @@ export interface Registry {
   readonly handlers: Map<string, Handler[]>;
   readonly tools: Map<string, GuestTool>;
   readonly commands: Map<string, GuestCommand>;
-  readonly flags: Map<string, unknown>;
-  readonly shortcuts: Map<string, unknown>;
-  readonly messageRenderers: Map<string, unknown>;
+  readonly flags: Map<string, Flag>;
+  readonly shortcuts: Map<string, GuestShortcut>;
+  readonly messageRenderers: Map<string, Renderer>;
+  readonly entryRenderers: Map<string, Renderer>;
+  /** Of `registerToolRenderer`: each may choose how a tool is drawn. */
+  readonly toolRenderers: Renderer[];
+  readonly markdownTransformers: { transform: Renderer; types: readonly string[] }[];
   readonly providers: Map<string, unknown>;
+  readonly bus: Bus;
   context: SessionContext;
+  /** Something was registered, or is not any more. */
+  changed(): void;
 }
 
 /** What an action throws while the extension loads (extensions-guide.fr.md, "Modèle de runtime"). */
@@ -68,6 +96,7 @@ export function createExtensionApi(
   transmitter: Transmitter,
   session: Session,
   importPackage: (name: string) => unknown,
+  flags?: About["flags"],
 ): Record<string, unknown> {
   const whileLoading = (method: string): void => {
     if (!registry.loading) throw new Error(`pi.${method}() is only possible while the extension loads`);
@@ -77,39 +106,120 @@ export function createExtensionApi(
     map.set(text(name, `${method}: the name`), value ?? null);
   };
 
+  const renderers =
+    (method: string, map: Map<string, Renderer>) =>
+    (name: unknown, renderer: unknown): void => {
+      const key = text(name, `pi.${method}: the type`);
+      if (typeof renderer !== "function") throw new TypeError(`pi.${method}("${key}"): it is no function`);
+      map.set(key, renderer as Renderer);
+      registry.changed();
+    };
+  /** What this family has and xdev has not: its absence breaks no extension that only offers it, too. */
+  const absent = (method: string) => (): void =>
+    transmitter.log("warn", `pi.${method}() has no effect: xdev has nothing of the kind`);
+
   const api: Record<string, unknown> = {
-    on(event: unknown, handler: unknown): void {
-      whileLoading("on");
+    /** Gives the function that ends it. */
+    on(event: unknown, handler: unknown): () => void {
       const given = text(event, "pi.on: the event's name");
       const name = ALIASES.get(given) ?? given;
       if (typeof handler !== "function") throw new TypeError(`pi.on("${given}"): the handler is no function`);
-      const handlers = registry.handlers.get(name) ?? [];
-      handlers.push(handler as Handler);
-      registry.handlers.set(name, handlers);
+      // One that is registered twice is called twice, and each registration ends by itself.
+      const own: Handler = (...args) => (handler as Handler)(...args);
+      const handlers = registry.handlers.get(name);
+      registry.handlers.set(name, [...(handlers ?? []), own]);
+      if (!handlers) registry.changed();
+      return () => {
+        const left = (registry.handlers.get(name) ?? []).filter((one) => one !== own);
+        // A policy stays one, and says so: it is asked, and what it let pass is known.
+        if (left.length > 0 || name === "tool_call") registry.handlers.set(name, left);
+        else if (registry.handlers.delete(name)) registry.changed();
+        if (left.length === 0 && name === "tool_call" && !registry.loading) {
+          transmitter.call("ui.notify", {
+            message: "it checks no tool call any more: its handler of tool_call was taken away",
+            level: "warning",
+          });
+        }
+      };
     },
     registerTool(tool: unknown): void {
-      whileLoading("registerTool");
       const definition = tool as GuestTool;
       const name = text(definition?.name, "pi.registerTool: name");
       if (typeof definition.execute !== "function") {
         throw new TypeError(`pi.registerTool("${name}"): execute is no function`);
       }
+      try {
+        toolSpec(definition);
+      } catch (error) {
+        throw new TypeError(`pi.registerTool("${name}"): ${(error as Error).message}`);
+      }
       registry.tools.set(name, definition);
+      registry.changed();
     },
     registerCommand(name: unknown, command: unknown): void {
-      whileLoading("registerCommand");
       const key = text(name, "pi.registerCommand: the name");
       if (typeof (command as GuestCommand)?.handler !== "function") {
         throw new TypeError(`pi.registerCommand("${key}"): handler is no function`);
       }
       registry.commands.set(key, command as GuestCommand);
+      registry.changed();
     },
-    setLabel(label: unknown): void {
-      registry.label = text(label, "pi.setLabel: the label");
+    /** One argument names the extension; two label an entry of the session, or take its label away. */
+    setLabel(...args: unknown[]): void {
+      if (args.length < 2) {
+        registry.label = text(args[0], "pi.setLabel: the label");
+        registry.changed();
+        return;
+      }
+      if (registry.loading) throw new ExtensionRuntimeNotInitializedError("setLabel");
+      const [entryId, label] = args;
+      session.tell("pi.setLabel()", "session.setLabel", {
+        entryId: text(entryId, "pi.setLabel: the entry's id"),
+        label: label === undefined || label === null ? null : String(label),
+      });
     },
-    registerFlag: keep("registerFlag", registry.flags),
-    registerShortcut: keep("registerShortcut", registry.shortcuts),
-    registerMessageRenderer: keep("registerMessageRenderer", registry.messageRenderers),
+    registerFlag(name: unknown, options: unknown): void {
+      const key = text(name, "pi.registerFlag: the name");
+      registry.flags.set(key, flagOf(key, options));
+      registry.changed();
+    },
+    getFlag(name: unknown): boolean | string | undefined {
+      const key = String(name);
+      const flag = registry.flags.get(key);
+      return flag && flagValue(key, flag, flags);
+    },
+    registerShortcut(key: unknown, shortcut: unknown): void {
+      const name = text(key, "pi.registerShortcut: the key").toLowerCase();
+      if (typeof (shortcut as GuestShortcut)?.handler !== "function") {
+        throw new TypeError(`pi.registerShortcut("${name}"): handler is no function`);
+      }
+      registry.shortcuts.set(name, shortcut as GuestShortcut);
+      registry.changed();
+    },
+    registerMessageRenderer: renderers("registerMessageRenderer", registry.messageRenderers),
+    registerEntryRenderer: renderers("registerEntryRenderer", registry.entryRenderers),
+    registerToolRenderer(resolver: unknown): void {
+      if (typeof resolver !== "function") throw new TypeError("pi.registerToolRenderer: it is no function");
+      registry.toolRenderers.push(resolver as Renderer);
+      registry.changed();
+    },
+    registerMarkdownTransformer(
+      transform: unknown,
+      options: { messageTypes?: readonly string[] } = {},
+    ): void {
+      if (typeof transform !== "function") {
+        throw new TypeError("pi.registerMarkdownTransformer: it is no function");
+      }
+      const types = options?.messageTypes ?? ["user", "assistant", "assistant-thinking"];
+      registry.markdownTransformers.push({ transform: transform as Renderer, types: [...types] });
+      registry.changed();
+    },
+    registerMcpServer: absent("registerMcpServer"),
+    unregisterMcpServer: absent("unregisterMcpServer"),
+    getMcpServers: () => [],
+    registerVirtualModel: absent("registerVirtualModel"),
+    unregisterVirtualModel: absent("unregisterVirtualModel"),
+    events: registry.bus.api,
     registerProvider(name: unknown, config: unknown): void {
       keep("registerProvider", registry.providers)(name, config);
       // What is data of it; functions (streamSimple, oauth) do not cross.
@@ -123,12 +233,8 @@ export function createExtensionApi(
     appendEntry(customType: unknown, data?: unknown): void {
       if (registry.loading) throw new ExtensionRuntimeNotInitializedError("appendEntry");
       const type = text(customType, "pi.appendEntry: the type");
-      transmitter.ask("session.append", { customType: type, data }).catch((error: unknown) => {
-        transmitter.log("error", `pi.appendEntry("${type}"): ${describeError(error)}`);
-      });
+      session.tell(`pi.appendEntry("${type}")`, "session.append", { customType: type, data });
     },
-    getFlag: (name: unknown): unknown =>
-      (registry.flags.get(String(name)) as { default?: unknown } | undefined)?.default,
     logger: {
       debug: (message: unknown) => transmitter.log("debug", String(message)),
       info: (message: unknown) => transmitter.log("info", String(message)),

@@ -20,6 +20,8 @@ interface State {
   name?: string;
   file?: string;
   thinkingLevel: string;
+  model?: unknown;
+  isProjectTrusted?: boolean;
   leafId: string | null;
 }
 
@@ -49,6 +51,7 @@ export class Session {
 
   /** What the host says now; throws its reason. */
   askNow(method: string, params?: unknown): unknown {
+    this.#transmitter.beforeSend();
     const key = stringify([method, params]);
     if (this.#known.has(key)) return this.#known.get(key);
     const reply = this.#host.callSync(HOST_CALL, stringify({ method, params }), undefined);
@@ -70,26 +73,28 @@ export class Session {
     if (this.#known.size > 0) this.#known = new Map();
   }
 
-  /** Does something with the session. */
-  async act(method: string, params?: unknown): Promise<unknown> {
+  /** Does something with the session. Throws at once for what can't be sent. */
+  act(method: string, params?: unknown): Promise<unknown> {
     this.forget();
-    try {
-      return await this.#transmitter.ask(method, params);
-    } finally {
-      this.forget();
-    }
+    return this.#transmitter.ask(method, params).finally(() => this.forget());
   }
 
-  /** The same where nobody waits: a failure is for the log. */
+  /** The same where nobody waits: a failure is for the log, but for what can't be sent: that is thrown. */
   tell(action: string, method: string, params?: unknown): void {
-    this.act(method, params).catch((error: unknown) => {
+    let acted: Promise<unknown>;
+    try {
+      acted = this.act(method, params);
+    } catch (error) {
+      throw new TypeError(`${action}: ${describeError(error)}`);
+    }
+    acted.catch((error: unknown) => {
       this.#transmitter.log("error", `${action}: ${describeError(error)}`);
     });
   }
 
-  /** `provider/id`; undefined without one. */
+  /** As plain data, without what only the host may know of it; undefined without one. */
   get model(): unknown {
-    return (this.askNow("session.info") as { model: unknown } | null)?.model ?? undefined;
+    return this.state.model ?? undefined;
   }
 
   get state(): State {
@@ -163,7 +168,10 @@ export function sessionContext(session: Session): Record<string, unknown> {
     isIdle: () => session.state.isIdle,
     hasPendingMessages: () => session.state.hasPendingMessages,
     hasQueuedMessages: () => session.state.hasPendingMessages,
+    isProjectTrusted: () => session.state.isProjectTrusted === true,
     abort: (): void => session.tell("ctx.abort()", "session.abort"),
+    /** Ends the program when nothing goes on any more; needs the permission `session: write`. */
+    shutdown: (): void => session.tell("ctx.shutdown()", "session.shutdown"),
     compact(options?: string | CompactOptions): void {
       const { customInstructions, onComplete, onError } =
         typeof options === "string" ? ({ customInstructions: options } as CompactOptions) : (options ?? {});

@@ -1,6 +1,8 @@
+/** Sends frames as JSON text. */
 import type { GuestHost } from "../protocol.ts";
+import { Allowance, frameText } from "./portable.ts";
 
-/** Sends frames as JSON text. `JSON` is taken once: an extension may replace the compartment's own. */
+/** Taken once: an extension may replace the compartment's own. */
 const { stringify } = JSON;
 
 interface ReturnFrame {
@@ -11,32 +13,39 @@ interface ReturnFrame {
 
 export class Transmitter {
   readonly #host: GuestHost;
+  readonly #allowance: Allowance;
   #nextCall = 1;
+  /** Sends what has to be known before anything else is (registrations). */
+  beforeSend: () => void = () => {};
   /** Calls whose answer somebody waits for. */
   readonly #waiting = new Map<string, (frame: ReturnFrame) => void>();
 
   constructor(host: GuestHost) {
     this.#host = host;
+    this.#allowance = new Allowance(host.maxFrameBytes);
     framesOf = host.framesOf;
   }
 
-  /** Throws when the frame can't be sent: cyclic, a BigInt, too long. */
+  /** Throws, and sends nothing, when the frame can't be sent: cyclic, a BigInt, too long, too much. */
   send(frame: Record<string, unknown>): void {
-    this.#host.send(stringify(frame));
+    const text = frameText(frame);
+    this.beforeSend();
+    this.#allowance.take(text);
+    this.#host.send(text);
   }
 
   log(level: string, text: string): void {
     this.#host.send(stringify({ type: "log", level, text: text.slice(0, 8000) }));
   }
 
-  /** A call of the host (wire-notes.md, feature `call`); rejects with the host's reason. */
+  /** A call of the host (wire-notes.md, feature `call`); rejects with the host's reason. Throws what `send` throws. */
   ask(method: string, params: unknown): Promise<unknown> {
     const id = `c${this.#nextCall++}`;
+    this.send({ type: "call", id, method, params });
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, ({ result, error }) =>
         error === undefined ? resolve(result) : reject(new Error(error)),
       );
-      this.send({ type: "call", id, method, params });
     });
   }
 

@@ -76,18 +76,24 @@ async function conduct(
   const done = Promise.withResolvers<void>();
   core.compacting = { abort, done: done.promise, isManual: reason === "manual" };
   core.emit({ type: "compaction_start", reason });
-  const end = (result: CompactionResult | undefined, aborted: boolean, errorMessage?: string): void =>
+  const willRetry = reason === "overflow";
+  const end = (result: CompactionResult | undefined, aborted: boolean, errorMessage?: string): void => {
+    if (!result && core.events?.listens("session_compact_failed")) {
+      const failed = { reason, aborted, errorMessage, willRetry, fromExtension: false };
+      core.events.emit("session_compact_failed", failed);
+    }
     core.emit({
       type: "compaction_end",
       reason,
       result,
       aborted,
-      willRetry: reason === "overflow" && result !== undefined,
+      willRetry: willRetry && result !== undefined,
       ...(errorMessage === undefined ? {} : { errorMessage }),
     });
+  };
   try {
     // From here on a run that begins waits.
-    const result = await carryOut(core, await planned(), instructions, signal);
+    const result = await carryOut(core, await planned(), reason, instructions, signal);
     end(result, false);
     return result;
   } catch (error) {
@@ -105,11 +111,12 @@ async function conduct(
 async function carryOut(
   core: Core,
   plan: CompactionPlan,
+  reason: CompactionReason,
   instructions: string | undefined,
   signal: AbortSignal,
 ): Promise<CompactionResult> {
   const tokensBefore = contextTokens(core);
-  const made = (await askBefore(core, plan, tokensBefore, instructions, signal)) ?? {
+  const made = (await askBefore(core, plan, reason, tokensBefore, instructions, signal)) ?? {
     ...(await ownSummary(core, plan, instructions, signal)),
     firstKeptEntryId: plan.firstKeptEntryId,
     tokensBefore,
@@ -122,7 +129,8 @@ async function carryOut(
   const compactionEntry = core.store.getEntry(id) as CompactionEntry;
   core.emit({ type: "session_compact", compactionEntry, fromExtension });
   if (core.events?.listens("session_compact")) {
-    core.events.emit("session_compact", { compactionEntry, fromExtension });
+    const willRetry = reason === "overflow";
+    core.events.emit("session_compact", { compactionEntry, fromExtension, reason, willRetry });
   }
   core.tellHooks("session_compact", { summary: entry.summary, fromExtension });
   return {
@@ -161,6 +169,7 @@ function keepCompaction(core: Core, made: Omit<Made, "fromExtension">, fromExten
 async function askBefore(
   core: Core,
   plan: CompactionPlan,
+  reason: CompactionReason,
   tokensBefore: number,
   customInstructions: string | undefined,
   signal: AbortSignal,
@@ -181,7 +190,13 @@ async function askBefore(
   let made: Made | undefined;
   await core.events.ask(
     "session_before_compact",
-    () => ({ preparation, branchEntries: core.store.getBranch(), customInstructions }),
+    () => ({
+      preparation,
+      branchEntries: core.store.getBranch(),
+      customInstructions,
+      reason,
+      willRetry: reason === "overflow",
+    }),
     (result) => {
       const { cancel, compaction } = parseResult("session_before_compact", result);
       isCancelled = cancel === true;

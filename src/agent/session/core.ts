@@ -198,7 +198,7 @@ export class Core {
     const tools = this.options.tools.active().map(toToolDeclaration);
     return {
       role: "system",
-      content: systemPrompt,
+      content: this.#withToolNotes(systemPrompt),
       ...(tools.length > 0 ? { toolsAdded: tools } : {}),
       timestamp: 0,
     };
@@ -208,7 +208,22 @@ export class Core {
   setSystemPrompt(text: string): void {
     const [first] = this.messages;
     if (first?.role !== "system") this.messages.unshift(this.leadingMessage(text));
-    else if (messageText(first) !== text) this.messages[0] = { ...first, content: text };
+    else {
+      const content = this.#withToolNotes(text);
+      if (messageText(first) !== content) this.messages[0] = { ...first, content };
+    }
+  }
+
+  /** With what extensions say of their tools that are active. */
+  #withToolNotes(systemPrompt: string): string {
+    const notes = new Set<string>();
+    for (const tool of this.options.tools.active()) {
+      if (tool.promptSnippet) notes.add(`${tool.name}: ${tool.promptSnippet}`);
+      for (const line of tool.promptGuidelines ?? []) if (line !== "") notes.add(line);
+    }
+    if (notes.size === 0) return systemPrompt;
+    const lines = [...notes].map((note) => `- ${note}`).join("\n");
+    return `${systemPrompt}\n\nOn the tools of extensions:\n${lines}`;
   }
 
   /** Undoes what a failed attempt added to the context; in the file it stays, marked. */

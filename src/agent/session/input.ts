@@ -193,7 +193,7 @@ function giveTitle(core: Core, text: string): void {
   const name = titleOf(text);
   if (name === "") return;
   core.keep({ type: "session_info", name });
-  core.emit({ type: "session_info_changed", name });
+  core.publish({ type: "session_info_changed", name });
 }
 
 const MAX_TITLE = 60;

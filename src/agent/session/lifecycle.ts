@@ -137,22 +137,34 @@ export async function fork(core: Core, entryId: string): Promise<{ text?: string
     throw new XdevError("unknown-entry", `${entryId} is no message of the user in this session`);
   }
   const text = messageText(entry.message);
-  const { cancelled } = await branchOff(core, entryId, entry.parentId);
+  const { cancelled } = await branchOff(core, entryId, entry.parentId, "before");
   return cancelled ? { cancelled } : { text, cancelled };
 }
 
 export async function clone(core: Core): Promise<{ cancelled: boolean }> {
   const { leafId } = core.store;
   if (leafId === null) throw new XdevError("unknown-entry", "there is nothing in the session yet");
-  return branchOff(core, leafId, leafId);
+  return branchOff(core, leafId, leafId, "at");
 }
 
-function branchOff(core: Core, entryId: string, upTo: string | null): Promise<{ cancelled: boolean }> {
-  return moving(core, () => toBranch(core, entryId, upTo));
+type Position = "before" | "at";
+
+function branchOff(
+  core: Core,
+  entryId: string,
+  upTo: string | null,
+  position: Position,
+): Promise<{ cancelled: boolean }> {
+  return moving(core, () => toBranch(core, entryId, upTo, position));
 }
 
-async function toBranch(core: Core, entryId: string, upTo: string | null): Promise<{ cancelled: boolean }> {
-  if (await isCancelled(core, "session_before_branch", { entryId })) return { cancelled: true };
+async function toBranch(
+  core: Core,
+  entryId: string,
+  upTo: string | null,
+  position: Position,
+): Promise<{ cancelled: boolean }> {
+  if (await isCancelled(core, "session_before_branch", { entryId, position })) return { cancelled: true };
   if (await isCancelled(core, "session_before_switch", { reason: "fork" })) return { cancelled: true };
   const { forkSession } = await import("../../session/index.ts");
   await leave(core);
@@ -242,7 +254,7 @@ export async function dispose(core: Core): Promise<void> {
   core.isDisposed = true;
   await endWork(core);
   core.emit({ type: "session_shutdown" });
-  const told = core.events?.tell("session_shutdown", {});
+  const told = core.events?.tell("session_shutdown", { reason: "quit" });
   if (told) await withTimeout(told, SHUTDOWN_MS, "the end of the extensions").catch(() => {});
   core.store.close();
 }

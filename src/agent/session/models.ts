@@ -4,6 +4,7 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import { clampThinkingLevel, getSupportedThinkingLevels } from "@earendil-works/pi-ai/models";
 import { errorText, XdevError } from "../../base/errors.ts";
 import type { ResolvedModel } from "../../models/index.ts";
+import { publicModel } from "../../models/public.ts";
 import type { SessionContext } from "../../session/types.ts";
 import type { Core } from "./core.ts";
 
@@ -40,7 +41,11 @@ export async function setModel(
   recordChoices(core);
   core.emit({ type: "model_select", model, previousModel: previous, source });
   if (core.events?.listens("model_select")) {
-    core.events.emit("model_select", { model, previousModel: previous, source });
+    core.events.emit("model_select", {
+      model: publicModel(model),
+      previousModel: previous && publicModel(previous),
+      source,
+    });
   }
   fitThinkingLevel(core);
   return model;

@@ -113,7 +113,7 @@ export class Run {
           await core.compacting?.done;
           return this.#queued()?.prompts ?? [];
         });
-      } else core.emit({ type: "agent_settled", aborted: isAborted });
+      } else core.publish({ type: "agent_settled", aborted: isAborted });
       this.#done.resolve();
     }
   }

@@ -64,7 +64,11 @@ const EARLY_LIMIT = 1000;
 
 /** Begins to listen to the client: its answers count from now on, its commands wait for `serve`. */
 export function openRpc(options: RpcOptions): Rpc {
-  const connection = new Connection(options);
+  const over = new AbortController();
+  const connection = new Connection({
+    ...options,
+    interrupt: AbortSignal.any([options.interrupt, over.signal]),
+  });
   const ui = new RpcUi((record) => connection.send(record));
   const refuse = (command: string, id: string | undefined, error: string) =>
     connection.send({ id, type: "response", command, success: false, error: redact(error) });
@@ -89,7 +93,7 @@ export function openRpc(options: RpcOptions): Rpc {
   return {
     ui,
     send: (record) => connection.send(record),
-    async serve({ session, start, ...rest }) {
+    async serve({ session, start, ending, ...rest }) {
       const unsubscribe = session.subscribe((event) => {
         connection.send(wireEvent(event));
         return connection.ready();
@@ -99,6 +103,11 @@ export function openRpc(options: RpcOptions): Rpc {
       commands.follow(started);
       for (const command of early.splice(0)) commands.take(command);
       take = (command) => commands.take(command);
+      void ending?.then(async () => {
+        await session.waitForIdle();
+        await commands.settled();
+        over.abort();
+      });
       try {
         const failed = new Promise<never>((_, reject) => void started.catch(reject));
         await Promise.race([ended, failed]);
