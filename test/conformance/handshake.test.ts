@@ -61,7 +61,7 @@ describe("§1 handshake", () => {
         type: "hello",
         protocol: 1,
         xdevVersion: VERSION,
-        features: ["call", "cancel", "update", "result", "concurrent"],
+        features: ["call", "cancel", "update", "result", "concurrent", "register"],
       });
       assert.equal(session.sent("hello").length, 1);
     });

@@ -29,7 +29,9 @@ async function pair(): Promise<Session> {
 const emit = (session: Session, ...events: [string, unknown][]): void =>
   session.manager.events.emit("turn_end", { turnIndex: 0, stopReason: events });
 const heard = (session: Session): string[] =>
-  session.logs.filter((line) => line.includes("heard")).map((line) => line.replace(/^listener info heard /, ""));
+  session.logs
+    .filter((line) => line.includes("heard"))
+    .map((line) => line.replace(/^listener info heard /, ""));
 
 describe("the bus", () => {
   test("what is emitted while extensions load reaches those that listen when they have loaded", async () => {
@@ -44,7 +46,10 @@ describe("the bus", () => {
     await session.until(() => session.logs.some((line) => line.includes("on purpose")));
     assert.deepEqual(heard(session), ['{"early":true}', "1", "[3]"]);
     assert.match(session.logs.join("\n"), /its listener to "bad" failed: on purpose/);
-    assert.equal(session.manager.extensions.every(({ state }) => state === "ready"), true);
+    assert.equal(
+      session.manager.extensions.every(({ state }) => state === "ready"),
+      true,
+    );
   });
 
   test("an extension hears itself at once, and an object of its own is not handed on", async () => {
@@ -92,7 +97,10 @@ describe("the bus", () => {
     assert.match(told, /a channel is a text of 1 to 200 characters/);
     assert.match(told, /RangeError: .*at most 1000 events .* after 1000/);
     await session.until(() => heard(session).length >= 1000);
-    assert.deepEqual(session.manager.extensions.map(({ state }) => state), ["ready", "ready"]);
+    assert.deepEqual(
+      session.manager.extensions.map(({ state }) => state),
+      ["ready", "ready"],
+    );
   });
 
   test("two that answer each other for ever run no race, and go on", async () => {
@@ -107,7 +115,10 @@ describe("the bus", () => {
     await session.load();
     session.manager.emit("turn_end", {});
     await session.until(() => session.logs.includes("ping info ping 200"));
-    assert.deepEqual(session.manager.extensions.map(({ state }) => state), ["ready", "ready"]);
+    assert.deepEqual(
+      session.manager.extensions.map(({ state }) => state),
+      ["ready", "ready"],
+    );
   });
 
   test("a process hears values and emits them", async () => {
@@ -120,7 +131,13 @@ describe("the bus", () => {
       on: {
         bus: [
           [
-            { send: { type: "call", method: "events.emit", params: { events: [{ channel: "news", data: { of: "peer" } }] } } },
+            {
+              send: {
+                type: "call",
+                method: "events.emit",
+                params: { events: [{ channel: "news", data: { of: "peer" } }] },
+              },
+            },
             { send: response },
           ],
         ],
@@ -137,7 +154,10 @@ describe("the bus", () => {
   test("a listener that ends is no one's trouble", async () => {
     await using session = new Session({ settings: { eventTimeoutMs: 500 } });
     session.module("listener.ts", LISTENER);
-    session.module("loops.ts", `export default (pi) => { pi.events.on("news", (data) => { if (data === "loop") for (;;); }); };`);
+    session.module(
+      "loops.ts",
+      `export default (pi) => { pi.events.on("news", (data) => { if (data === "loop") for (;;); }); };`,
+    );
     session.module("speaker.ts", SPEAKER);
     await session.load();
     emit(session, ["news", "loop"], ["news", "after"]);
