@@ -40,7 +40,9 @@ export interface RunFacts {
   shutdown(): void;
 }
 
-export function sessionActions(session: AgentSession, run: RunFacts): SessionActions {
+const NO_RUN: RunFacts = { isProjectTrusted: false, settings: {}, shutdown() {} };
+
+export function sessionActions(session: AgentSession, run: RunFacts = NO_RUN): SessionActions {
   const split = (content: string | SentContent) => {
     if (typeof content === "string") return { text: content, images: [] };
     const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
