@@ -54,10 +54,16 @@ async function sourceDigest(): Promise<string> {
 
 /** Modules that are made here, as text: `xdev:guest-sources`, `xdev:docs`. */
 async function embeddedModules(): Promise<Record<string, string>> {
-  const sources: Record<string, GuestSource> = {};
-  for (const name of Object.keys(GUEST_SOURCES)) sources[name] = await buildGuestSource(name);
+  // Each is a chunk of its own: two megabytes of text that a run needs little of.
+  const sources: [name: string, module: string, text: string][] = [];
+  for (const name of Object.keys(GUEST_SOURCES)) {
+    const source: GuestSource = await buildGuestSource(name);
+    sources.push([name, `guest-source-${sources.length}`, `export default ${JSON.stringify(source)};`]);
+  }
+  const table = sources.map(([name, module]) => `${JSON.stringify(name)}: () => import("xdev:${module}")`);
   return {
-    "guest-sources": `export const sources = ${JSON.stringify(sources)};`,
+    "guest-sources": `export const sources = { __proto__: null, ${table.join(", ")} };`,
+    ...Object.fromEntries(sources.map(([, module, text]) => [module, text])),
     docs: `export const files = ${JSON.stringify(await readDocFiles())};`,
   };
 }
@@ -66,7 +72,7 @@ function embed(modules: Record<string, string>): BunPlugin {
   return {
     name: "embedded",
     setup(build) {
-      build.onResolve({ filter: /^xdev:[a-z-]+$/ }, ({ path }) => ({
+      build.onResolve({ filter: /^xdev:[a-z0-9-]+$/ }, ({ path }) => ({
         path: path.slice("xdev:".length),
         namespace: "xdev",
       }));

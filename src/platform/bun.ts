@@ -50,9 +50,9 @@ export const platform: Platform = {
   async guestSource(name) {
     if (compiled) {
       const { sources } = await import("xdev:guest-sources");
-      const text = sources[name];
-      if (text === undefined) throw new Error(`no guest source ${name} in this build`);
-      return text;
+      const load = sources[name];
+      if (load === undefined) throw new Error(`no guest source ${name} in this build`);
+      return (await load()).default;
     }
     sourceTexts[name] ??= import("./guest-build.ts").then((build) => build.buildGuestSource(name));
     return sourceTexts[name];
