@@ -34,6 +34,12 @@ async function main(invocation: Invocation): Promise<number> {
       case "ext-revoke":
       case "ext-permissions":
         return (await import("./cli/ext-permissions.ts")).extPermissions(invocation, interrupt);
+      case "ext-new":
+        return (await import("./cli/ext-new.ts")).extNew(invocation);
+      case "ext-types":
+        return (await import("./cli/ext-types.ts")).extTypes(invocation);
+      case "ext-test":
+        return (await import("./cli/ext-test.ts")).extTest(invocation, interrupt);
       case "ext-audit":
         return (await import("./cli/ext-audit.ts")).extAudit(invocation);
       case "sessions-list":

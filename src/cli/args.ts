@@ -7,6 +7,7 @@ import type { AllowFlags } from "../../sandbox/permissions/flags.ts";
 import { VERSION } from "../base/version.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { HOOK_EVENTS, type HookEvent, isHookEvent } from "../hooks/events.ts";
+import type { AuthorInvocation } from "./author-args.ts";
 import type { PermissionInvocation, SessionsInvocation } from "./command-args.ts";
 import { addAllowFlags, allowFlags, withFlagValues } from "./permission-args.ts";
 import { addSessionFlags, type SessionChoice, sessionChoice } from "./session-args.ts";
@@ -51,6 +52,7 @@ export type Invocation =
   | { command: "ext-trace"; extension: string; prompt: string; files: string[]; options: RunOptions }
   | { command: "ext-replay"; file: string; against: string; json: boolean; options: CommonOptions }
   | PermissionInvocation
+  | AuthorInvocation
   | SessionsInvocation
   | { command: "models"; json: boolean; options: CommonOptions }
   /** `folder` is as the user wrote it. */

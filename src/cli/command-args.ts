@@ -11,6 +11,7 @@ import {
   runOptions,
   splitWords,
 } from "./args.ts";
+import { addAuthorCommands } from "./author-args.ts";
 import { valueList } from "./permission-args.ts";
 import { SESSION_DIR } from "./session-args.ts";
 
@@ -48,7 +49,7 @@ export type SessionsInvocation =
 export function addCommands(program: Command, found: Found): void {
   const ext = program
     .command("ext")
-    .description("list, inspect, trace and replay extensions, and grant them permissions")
+    .description("list, inspect, write, test, trace and replay extensions, and grant them permissions")
     .helpCommand("help [command]", "print the help of a command")
     .exitOverride();
   ext.action(() => ext.help({ error: true }));
@@ -108,6 +109,7 @@ export function addCommands(program: Command, found: Found): void {
       found({ command: "ext-replay", file, against, json: json === true, options: commonOptions(options) });
     });
   addPermissionCommands(ext, found);
+  addAuthorCommands(ext, found);
   addSessionsCommand(program, found);
   common(program.command("models").description("which models are usable, and why the others are not"))
     .option("--json", "print JSON")

@@ -20,6 +20,7 @@ const SCHEMAS: Record<string, string> = {
   manifest: 'the key "xdev" of an extension\'s package.json',
   models: "models.yml",
   replay: "a file for --model replay:FILE",
+  test: "a script for xdev ext test",
 };
 
 /** Gives the exit status. Throws `XdevError` with code `usage` for a name that nothing has. */

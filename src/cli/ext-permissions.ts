@@ -324,8 +324,8 @@ async function show(source: ExtensionSource, dataDir: string, json: boolean): Pr
 }
 
 /** What an extension asks for, and the digest that its grants are bound to. */
-async function requestedBy(
-  { path }: ExtensionSource,
+export async function requestedBy(
+  { path }: Pick<ExtensionSource, "path">,
   dataDir: string,
 ): Promise<{ declaration: Declaration; digest: string }> {
   const cache = openCache(dataDir);

@@ -96,7 +96,8 @@ export async function ext(
   return failed && !isList ? EXIT.failed : EXIT.done;
 }
 
-function inspect(extension: Extension): Inspection {
+/** What an extension registers, and how its load went. */
+export function inspect(extension: Extension): Inspection {
   const found = extension.capabilities;
   const toolName = (name: string) =>
     extension.kind === "process" ? processToolName(extension.name, name) : workerToolName(name);
@@ -140,7 +141,8 @@ function count(number: number, noun: string): string {
   return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
-function page(inspection: Inspection): string {
+/** The same for a person, in lines. */
+export function page(inspection: Inspection): string {
   const { name, path, kind: _, level, state, error, ...lists } = inspection;
   const rows = [`${name}  ${level}  ${state}`, `  path: ${oneLine(path)}`];
   if (error !== undefined) rows.push(`  error: it ${oneLine(error)}`);

@@ -18,6 +18,7 @@ const USAGE_CODES = new Set([
   "bad-models-file",
   "bad-replay-file",
   "bad-trace",
+  "bad-test-script",
   "bad-settings",
   "bad-attachment",
   "not-an-extension",

@@ -15,6 +15,8 @@ export interface RunModelOptions {
   modelOptions: Omit<ModelOptions, "spec" | "registered">;
   /** Of `--model`. */
   spec: string | undefined;
+  /** In the place of whatever is named. */
+  given?: ResolvedModel | undefined;
   opening: Promise<RunSession>;
   /** The providers of extensions, once all have loaded. */
   registered: () => Promise<RegisteredProvider[]>;
@@ -43,6 +45,7 @@ export async function runModel(options: RunModelOptions): Promise<RunModel> {
       return resolve(wanted);
     });
   const catalog = modelCatalog(() => ({ ...modelOptions, registered: brought }));
+  if (options.given) return { resolved: options.given, catalog };
   if (spec !== undefined) return { resolved: await find(spec), catalog };
   const { store, reason } = await opening;
   const had = reason === "startup" ? null : store.buildContext().model;

@@ -17,6 +17,7 @@ import { loadSettings } from "../config/settings.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
+import type { ResolvedModel } from "../models/index.ts";
 import type { RegisteredProvider } from "../models/registered.ts";
 import { createJsonMode } from "../modes/json.ts";
 import type { Mode } from "../modes/mode.ts";
@@ -43,6 +44,8 @@ export interface RunExtras {
   answer?: "stdout" | "stderr";
   /** In the place of the one that the options name. */
   mode?: Mode;
+  /** In the place of the model that the options name. */
+  model?: ResolvedModel;
   /** Called before anything is asked; what it throws ends the run. */
   onLoaded?: (manager: ExtensionManager) => void;
 }
@@ -144,6 +147,7 @@ export async function run(
         signal: AbortSignal.any([interrupt, abandoned.signal]),
       },
       spec: options.model,
+      given: extras.model,
       opening,
       registered,
       notice: (text) => mode.notice(text),

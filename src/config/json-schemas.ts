@@ -3,17 +3,24 @@ import { z } from "zod";
 
 /**
  * By name: `config` (config.yml), `hook` (a file in a hooks folder), `models` (models.yml), `replay` (replay files),
- * `manifest` (package.json, key `xdev`).
+ * `manifest` (package.json, key `xdev`), `test` (scripts for `xdev ext test`).
  */
 export async function jsonSchemas(): Promise<Record<string, z.core.JSONSchema.BaseSchema>> {
-  const [{ settingsSchema }, { hookFileSchema }, { modelsFileSchema }, { replaySchema }, { manifestSchema }] =
-    await Promise.all([
-      import("./schema.ts"),
-      import("../hooks/schema.ts"),
-      import("../models/schema.ts"),
-      import("../models/replay-schema.ts"),
-      import("../extensions/manifest.ts"),
-    ]);
+  const [
+    { settingsSchema },
+    { hookFileSchema },
+    { modelsFileSchema },
+    { replaySchema },
+    { manifestSchema },
+    { testScriptSchema },
+  ] = await Promise.all([
+    import("./schema.ts"),
+    import("../hooks/schema.ts"),
+    import("../models/schema.ts"),
+    import("../models/replay-schema.ts"),
+    import("../extensions/manifest.ts"),
+    import("../testing/script.ts"),
+  ]);
   const convert = (schema: z.ZodType) => z.toJSONSchema(schema, { io: "input" });
   return {
     config: convert(settingsSchema),
@@ -21,5 +28,6 @@ export async function jsonSchemas(): Promise<Record<string, z.core.JSONSchema.Ba
     models: convert(modelsFileSchema),
     replay: convert(replaySchema),
     manifest: convert(manifestSchema),
+    test: convert(testScriptSchema),
   };
 }

@@ -10,6 +10,7 @@ export const PAGES = {
   settings: "config.yml: limits of extensions, what follows their death, hooks",
   hooks: "shell commands that are asked about tool calls, and xdev trust",
   extensions: "how to write an extension in TypeScript",
+  testing: "xdev ext test: a script for an extension, played in the sandbox without a model",
   node: "Node's modules in the sandbox: what is there, and what differs",
   protocol: "how to write an extension in any language: every frame, event and call",
   permissions: "what extensions may ask for, and how to grant it or take it back",

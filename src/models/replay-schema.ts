@@ -1,6 +1,7 @@
 import { z } from "zod";
 
-const regularExpression = z.string().superRefine((text, context) => {
+/** The source of a regular expression with the flag u. */
+export const regularExpression = z.string().superRefine((text, context) => {
   try {
     new RegExp(text, "u");
   } catch (error) {
@@ -29,7 +30,8 @@ const toolCall = z.strictObject({
   id: z.string().min(1).optional(),
 });
 
-const turn = z.strictObject({
+/** What a model says at one request. */
+export const turnSchema = z.strictObject({
   text: z.string().optional(),
   thinking: z.string().optional(),
   toolCalls: z.array(toolCall).optional(),
@@ -43,7 +45,7 @@ const turn = z.strictObject({
 });
 
 /** A replay file. See `replay.ts`. */
-export const replaySchema = z.union([z.array(turn), z.strictObject({ turns: z.array(turn) })]);
+export const replaySchema = z.union([z.array(turnSchema), z.strictObject({ turns: z.array(turnSchema) })]);
 
-export type Turn = z.output<typeof turn>;
+export type Turn = z.output<typeof turnSchema>;
 export type Expectation = z.output<typeof expectation>;

@@ -41,9 +41,22 @@ export async function resolveReplay(file: string, cwd: string): Promise<Resolved
     throw new XdevError("bad-replay-file", "replay: needs a file", { hint: "Write --model replay:FILE." });
   const path = resolvePath(file, cwd);
   const turns = await readTurns(path);
+  const { model, stream, played } = replayModel(file, turns);
+  const leftOver = () => {
+    const left = turns.length - played();
+    return left > 0 ? `replay ${file}: ${left} of ${turns.length} turns were not played` : undefined;
+  };
+  return { model, stream, preload: async () => {}, leftOver };
+}
+
+/** A model that plays `turns`, one a request; more may be added to them. `played`: how many requests there were. */
+export function replayModel(
+  name: string,
+  turns: readonly Turn[],
+): { model: Model<Api>; stream: StreamFn; played: () => number } {
   const model: Model<Api> = {
-    id: file,
-    name: `replay of ${file}`,
+    id: name,
+    name: `replay of ${name}`,
     api: "replay",
     provider: "replay",
     baseUrl: "",
@@ -53,12 +66,7 @@ export async function resolveReplay(file: string, cwd: string): Promise<Resolved
     contextWindow: 128_000,
     maxTokens: 16_384,
   };
-  const { stream, played } = replayStream(file, turns);
-  const leftOver = () => {
-    const left = turns.length - played();
-    return left > 0 ? `replay ${file}: ${left} of ${turns.length} turns were not played` : undefined;
-  };
-  return { model, stream, preload: async () => {}, leftOver };
+  return { model, ...replayStream(name, turns) };
 }
 
 async function readTurns(path: string): Promise<Turn[]> {

@@ -47,7 +47,7 @@ describe("xdev docs", () => {
 
   test("schema prints the JSON Schema of each file that a user writes", async () => {
     const names = (await xdev(["docs", "schema"])).stdout.match(/^\w+/gm);
-    assert.deepEqual(names, ["config", "hook", "manifest", "models", "replay"]);
+    assert.deepEqual(names, ["config", "hook", "manifest", "models", "replay", "test"]);
     for (const name of names ?? []) {
       const schema = JSON.parse((await xdev(["docs", "schema", name])).stdout);
       assert.match(schema.$schema, /^https:\/\/json-schema\.org\//);

@@ -26,6 +26,7 @@ import { BUILTIN_NAMES, keyVariables } from "../../src/models/builtin.ts";
 import { LOCAL_SERVERS } from "../../src/models/local.ts";
 import { replaySchema } from "../../src/models/replay-schema.ts";
 import { modelsFileSchema } from "../../src/models/schema.ts";
+import { testScriptSchema } from "../../src/testing/script.ts";
 import { xdev } from "../support/xdev.ts";
 import { commandsOf, fencesOf, files, linksOf, mentionsOf, PAGE_NAMES, page, parseQuietly } from "./pages.ts";
 
@@ -37,6 +38,7 @@ const SCHEMAS: Record<string, z.ZodType> = {
   "yaml replay": replaySchema,
   "yaml hook": hookFileSchema,
   "json manifest": manifestSchema,
+  "yaml test": testScriptSchema,
 };
 
 /** Fails with the words that stand nowhere as code on the page. */
@@ -186,6 +188,18 @@ describe("the pages name", () => {
   test("every permission, with the members of its declaration", async () => {
     const { permissions } = (await jsonSchemas()).manifest!.properties as Record<string, unknown>;
     assertNamed("permissions", [...KINDS, ...SYS_VALUES, ...memberNames(permissions)]);
+  });
+
+  test("every member of a test script", async () => {
+    const { test: schema } = await jsonSchemas();
+    const { allow: _, ...own } = (schema as { properties: Record<string, unknown> }).properties;
+    const { steps } = own as { steps: { items: { properties: Record<string, unknown> } } };
+    const { model: __, ...members } = steps.items.properties;
+    assertNamed("testing", [
+      "allow",
+      "model",
+      ...memberNames({ properties: { ...own, steps: { properties: members } } }),
+    ]);
   });
 
   test("the keys of a manifest", () => assertNamed("extensions", MANIFEST_KEYS));

@@ -165,3 +165,11 @@ test("replay.yml plays", async () => {
   const outcome = await play(folder, `${EXAMPLES}replay.yml`);
   assert.deepEqual([outcome.status, outcome.stdout], [0, "It said one two.\n"], outcome.stderr);
 });
+
+test("notes.ts does what notes.test.yml says, played as its page shows", async () => {
+  using folder = new Folder();
+  for (const name of ["notes.ts", "notes.test.yml"]) folder.file(name, text(name));
+  const outcome = await xdev(["ext", "test", "notes.ts"], { cwd: folder.path, env: { HOME: folder.path } });
+  assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
+  assert.match(outcome.stdout, /^3 passed, 0 failed$/m);
+});

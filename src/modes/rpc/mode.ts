@@ -1,11 +1,17 @@
 /** Rpc mode among the others: what a run has to say besides the session's events, as records. */
 import type { Client, Mode } from "../mode.ts";
 import { standardOutput } from "../records.ts";
-import { openRpc } from "./rpc.ts";
+import { openRpc, type RpcOptions } from "./rpc.ts";
 
-/** Listens on standard input from now on. The session's events are written by `serve`, so `event` writes none. */
-export function createRpcMode(interrupt: AbortSignal): Mode & { client: Client } {
-  const { ui, send, serve } = openRpc({ input: process.stdin, output: standardOutput, interrupt });
+/**
+ * Listens to the client from now on, by default on standard input. The session's events are written by `serve`, so `event`
+ * writes none.
+ */
+export function createRpcMode(
+  interrupt: AbortSignal,
+  streams: Pick<RpcOptions, "input" | "output"> = { input: process.stdin, output: standardOutput },
+): Mode & { client: Client } {
+  const { ui, send, serve } = openRpc({ ...streams, interrupt });
   return {
     begin() {},
     event() {},
