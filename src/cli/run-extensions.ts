@@ -129,7 +129,8 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
           state.registering.push(registerProvider(extension, payload, isAllowed, state, mode));
           return;
         }
-        const known = QUEUE_ACTIONS.find((name) => name === action);
+        // What a module says to the model takes a permission: that is a call (session-calls.ts).
+        const known = rights ? undefined : QUEUE_ACTIONS.find((name) => name === action);
         if (known) queue.add(extension, known, text ?? "");
         else
           mode.notice(

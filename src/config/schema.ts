@@ -32,7 +32,9 @@ const limits = {
   ),
   maxLogBytesPerSecond: count.describe("what an extension may write to its log; twice as much at once"),
   maxTimers: count.describe("timers that a module may have at a time"),
-  maxPendingCalls: count.describe("system calls of a module that may be under way at a time"),
+  maxPendingCalls: count.describe(
+    "calls of an extension that may be under way at a time, and as many system calls of a module",
+  ),
   maxOpenFiles: count.describe("files, programs and connections, each, that a module may have open"),
 };
 

@@ -113,8 +113,23 @@ const dialogParams = {
   timeout: v.nullish(v.pipe(v.number(), v.minValue(0), v.maxValue(2_147_483_647))),
 };
 
-/** The questions of each extension that stand, by their names. */
-const standing = new WeakMap<Extension, Map<string, AbortController>>();
+/** So many questions of one extension may stand at a time: a further one is an error. The user has no use for more, and others ask, too. */
+const MAX_QUESTIONS = 16;
+
+interface Question {
+  key: string | null | undefined;
+  dismissal: AbortController;
+}
+
+/** The questions of each extension that stand. */
+const standing = new WeakMap<Extension, Set<Question>>();
+
+/** Takes back what an extension asks: all that has that name; without one, everything, since nobody is there for an answer. */
+export function dismissQuestions(extension: Extension, key?: string): void {
+  for (const question of [...(standing.get(extension) ?? [])]) {
+    if (key === undefined || question.key === key) question.dismissal.abort();
+  }
+}
 
 /** Asks the user, with the extension's clocks standing still. */
 async function ask<T>(
@@ -124,17 +139,21 @@ async function ask<T>(
   question: (more: DialogOptions) => Promise<T>,
   told?: () => void,
 ): Promise<T> {
-  const dismissal = new AbortController();
-  const own = standing.get(extension) ?? new Map<string, AbortController>();
+  const own = standing.get(extension) ?? new Set();
   standing.set(extension, own);
-  if (key != null) own.set(key, dismissal);
+  if (own.size >= MAX_QUESTIONS) {
+    told?.();
+    throw new Error(`${MAX_QUESTIONS} questions to the user stand already`);
+  }
+  const one: Question = { key, dismissal: new AbortController() };
+  own.add(one);
   const over = asking();
   try {
-    return await question({ signal: dismissal.signal, timeoutMs: timeout ?? undefined });
+    return await question({ signal: one.dismissal.signal, timeoutMs: timeout ?? undefined });
   } finally {
     over();
     told?.();
-    if (key != null && own.get(key) === dismissal) own.delete(key);
+    own.delete(one);
   }
 }
 
@@ -224,13 +243,19 @@ const CALLS = {
         extension,
         asking,
         more,
-        (given) => dialogs.editor(extension.name, stripControls(title), prefill ?? undefined, given),
+        (given) =>
+          dialogs.editor(
+            extension.name,
+            stripControls(title),
+            prefill == null ? undefined : stripControls(prefill),
+            given,
+          ),
         onPrompt?.("editor", title),
       ),
   }),
   "ui.dismiss": define({
     params: v.object({ key: v.pipe(v.string(), v.maxLength(100)) }),
-    run: (extension, { key }) => standing.get(extension)?.get(key)?.abort(),
+    run: (extension, { key }) => dismissQuestions(extension, key),
   }),
   "ui.theme": define({ params: none, run: (_extension, _params, { theme }) => theme?.() ?? null }),
   "flags.get": define({
@@ -272,7 +297,14 @@ const CALLS = {
   "tools.active": define({ params: none, run: (_extension, _params, { tools }) => tools?.active() ?? [] }),
   "tools.setActive": define({
     params: v.object({ names: v.pipe(v.array(text), v.maxLength(1000)) }),
-    run: (_extension, { names }, { tools }) => tools?.setActive(names),
+    async run(_extension, { names }, { tools }, _asking, rights) {
+      // To take tools away only prevents; what is off may be off because the user or another extension wants it so.
+      const active = rights && tools ? tools.active() : [];
+      if (rights && names.some((name) => !active.includes(name))) {
+        await rights.demand({ kind: "session", access: "write" });
+      }
+      tools?.setActive(names);
+    },
   }),
   "model.complete": define({
     params: v.object({

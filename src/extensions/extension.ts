@@ -4,6 +4,7 @@
  * and orders: wire-notes.md, "Handshake", "Time", "Death".
  */
 import { errorText, XdevError } from "../base/errors.ts";
+import { redact } from "../base/log.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
 import { formatMs } from "../base/time.ts";
 import type { Channel, ChannelEnd } from "./channel.ts";
@@ -42,6 +43,8 @@ export interface ExtensionLimits {
   /** Frames that it sends of its own accord, bytes of its log: each in a second (rate.ts). */
   maxFramesPerSecond: number;
   maxLogBytesPerSecond: number;
+  /** Calls of its that may be under way at a time, and, for a module, system calls. */
+  maxPendingCalls: number;
   onDeath: DeathPolicy;
   /** The user wants no tool to run without it, also if it never loads. */
   required: boolean;
@@ -76,6 +79,8 @@ export interface ExtensionHandlers {
 
 const LOG_LINES = 20;
 const REGISTRATIONS_PER_SECOND = 50;
+/** The longest id of a call. */
+const MAX_ID = 200;
 /** Restarts within this time, in ms, are at most so many. */
 const RESTART_WINDOW_MS = 60_000;
 const RESTART_LIMIT = 3;
@@ -113,6 +118,8 @@ export class Extension {
   #frames = new Rate(1);
   #registrations = new Rate(1);
   #logBytes = new Rate(1);
+  /** Calls of this life that have no answer yet. */
+  #calls = new Set<CallFrame>();
   #restarts: number[] = [];
   #restarting: Promise<void> | undefined;
   #restartTimer: ReturnType<typeof setTimeout> | undefined;
@@ -255,6 +262,7 @@ export class Extension {
     this.#frames = new Rate(this.limits.maxFramesPerSecond);
     this.#registrations = new Rate(REGISTRATIONS_PER_SECOND);
     this.#logBytes = new Rate(this.limits.maxLogBytesPerSecond);
+    this.#calls = new Set();
     const handshake: Handshake = { timer: undefined, left: this.limits.handshakeTimeoutMs, since: 0, done };
     this.#startHandshakeClock(handshake);
     this.#handshake = handshake;
@@ -373,15 +381,27 @@ export class Extension {
   }
 
   async #call(frame: CallFrame): Promise<void> {
+    const { id } = frame;
+    // It is kept as long as the call stands.
+    if (typeof id === "string" && id.length > MAX_ID) return this.#die("sent a call with too long an id");
     const channel = this.#channel;
-    let reply: { result?: unknown } | { error: string };
+    const calls = this.#calls;
+    const answer = (reply: { result?: unknown } | { error: string }): void => {
+      if (id == null || this.#channel !== channel || !this.#isAlive()) return;
+      channel?.send({ type: "return", id, ...reply });
+    };
     try {
-      reply = { result: await this.#handlers.onCall(this, frame, () => this.hold()) };
+      const most = this.limits.maxPendingCalls;
+      if (calls.size >= most) {
+        throw new Error(`${most} calls are under way already (extensionHost.maxPendingCalls)`);
+      }
+      calls.add(frame);
+      answer({ result: await this.#handlers.onCall(this, frame, () => this.hold()) });
     } catch (error) {
-      reply = { error: errorText(error) };
-    }
-    if (frame.id != null && this.#channel === channel && this.#isAlive()) {
-      channel?.send({ type: "return", id: frame.id, ...reply });
+      // What a server or a program says of a failure may hold a key. An answer that is too long to be sent ends up here, too.
+      answer({ error: redact(errorText(error)) });
+    } finally {
+      calls.delete(frame);
     }
   }
 

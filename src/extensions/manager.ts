@@ -13,7 +13,7 @@ import type { ExtensionHostSettings } from "../config/settings.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { loadPlatform } from "../platform/index.ts";
 import { EventBus } from "./bus.ts";
-import { answerCall, type CallServices } from "./calls.ts";
+import { answerCall, type CallServices, dismissQuestions } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
 import type { Channel } from "./channel.ts";
 import { connect } from "./connect.ts";
@@ -178,6 +178,8 @@ export class ExtensionManager {
       onDeath: (extension) =>
         host.notice(`extension ${extension.name} ${extension.reason}; ${afterDeath(extension)}`),
       onChange: (extension) => {
+        // It lives anew, or not any more.
+        dismissQuestions(extension);
         if (!manager) return;
         host.toolsChanged?.();
         // One that was started anew is told what it missed.

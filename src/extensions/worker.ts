@@ -195,6 +195,12 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
   const awaited = new Map<string, (frame: { result?: unknown; error?: string }) => void>();
   const hostCall = async (text: string): Promise<CallReturn> => {
     if (!handlers) return failure("EIO", "the host is not there");
+    const length = Buffer.byteLength(text);
+    const isTooMuch =
+      length > options.maxFrameBytes ||
+      !bytes.take(length) ||
+      (text.length >= LONG_CHARS && (await holdsTooMany(text, 2 * MAX_VALUES)));
+    if (isTooMuch) return failure("E2BIG", "a call is as long as a frame may be, and holds as many values");
     let asked: { method?: unknown; params?: unknown };
     try {
       asked = JSON.parse(text) as { method?: unknown; params?: unknown };

@@ -25,6 +25,7 @@ const limits = {
   maxFrameBytes: 2000,
   maxFramesPerSecond: 1_000_000,
   maxLogBytesPerSecond: 1_000_000_000,
+  maxPendingCalls: 256,
   onDeath: "prune" as const,
   required: false,
 };
