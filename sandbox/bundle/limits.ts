@@ -7,7 +7,7 @@ import { sha256 } from "../../src/base/cache.ts";
  * time about 150 MB of memory, which is what bounds this.
  */
 export const MAX_FILE_BYTES = 8 * 1024 * 1024;
-export const MAX_TOTAL_BYTES = 8 * 1024 * 1024;
+export const MAX_TOTAL_BYTES = 12 * 1024 * 1024;
 /** Of the linked text: a few characters each in what people write, but it could be one. */
 export const MAX_TOKENS = 3_000_000;
 export const MAX_FILES = 5000;

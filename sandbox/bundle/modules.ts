@@ -1,9 +1,10 @@
 /**
  * Which module names are never files of an extension. What must hold: a name that the host answers is never taken from
- * the extension's own `node_modules` (a copy of the host's package there would not be the host's), and modules that
- * no sandbox can offer are refused here, where the author's file can be named, and not at run time. Zod is no such name: an
+ * the extension's own `node_modules` (a copy of the host's package there would not be the host's). What no sandbox can offer is
+ * the guest's to answer, too, when it is used: packages import it in branches that they do not take. Zod is no such name: an
  * extension that brings a version of its own is bundled with that one, and only the others get the host's.
  */
+import { ABSENT_MODULES, NATIVE_LOADERS } from "../guest/absent-names.ts";
 import { hostModule } from "../guest/host/names.ts";
 
 /** Packages that the guest provides besides the family's, with everything below them. */
@@ -18,32 +19,15 @@ const NODE_MODULES = new Set(
   ).split(" "),
 );
 
-/** What they are for can't be had inside a sandbox: other threads, other realms, the engine itself. */
-const REFUSED_MODULES = new Set("vm worker_threads inspector cluster repl v8 wasi trace_events".split(" "));
-
-/** Packages whose only use is to load native addons. */
-const NATIVE_LOADERS = new Set([
-  "bindings",
-  "node-gyp",
-  "node-gyp-build",
-  "node-gyp-build-optional-packages",
-  "node-pre-gyp",
-  "@mapbox/node-pre-gyp",
-  "pkg-prebuilds",
-  "ffi-napi",
-  "koffi",
-]);
-
-export type ModuleKind = "external" | "refused" | "native" | "package";
+export type ModuleKind = "external" | "package";
 
 /** What a bare specifier (not a path, not a URL but `node:`) means. */
 export function moduleKind(specifier: string): ModuleKind {
   const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
   const top = name.split("/", 1)[0]!;
-  if (REFUSED_MODULES.has(top)) return "refused";
-  if (specifier !== name || NODE_MODULES.has(top)) return "external";
-  if (NATIVE_LOADERS.has(packageName(specifier))) return "native";
-  return hostModule(specifier) !== undefined || HOST_PACKAGES.has(packageName(specifier))
+  if (specifier !== name || NODE_MODULES.has(top) || ABSENT_MODULES.has(name)) return "external";
+  const own = packageName(specifier);
+  return hostModule(specifier) !== undefined || HOST_PACKAGES.has(own) || NATIVE_LOADERS.has(own)
     ? "external"
     : "package";
 }

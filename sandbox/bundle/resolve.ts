@@ -35,7 +35,12 @@ export async function resolveSpecifier(
   if (specifier === "" || specifier.includes("\0")) throw refuse(quoted, "is not a module name");
   if (specifier.length > MAX_SPECIFIER) throw refuse(quoted.slice(0, 80), "is too long for a module name");
   if (/^\.\.?(?:\/|$)/.test(specifier) || isAbsolute(specifier)) {
-    const path = await probe(joinPaths(dirname(importer), specifier), reader);
+    const wanted = joinPaths(dirname(importer), specifier);
+    // Packages try their native addons, for this platform and that, and go on without.
+    if (kind === "require" && specifier.endsWith(".node") && isInside(wanted, reader.root)) {
+      return { external: true };
+    }
+    const path = await probe(wanted, reader);
     if (path !== undefined) return { path };
     throw refuse(quoted, "no such file", "Check the path; its extension may be left out.");
   }
@@ -43,22 +48,7 @@ export async function resolveSpecifier(
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("node:")) {
     throw refuse(quoted, "modules can't be imported by URL", "Import a file or a package.");
   }
-  const what = moduleKind(specifier);
-  if (what === "refused") {
-    throw refuse(
-      quoted,
-      "this module is not available to extensions",
-      "Do without it; the sandbox has no such thing.",
-    );
-  }
-  if (what === "native") {
-    throw refuse(
-      quoted,
-      "this package loads native addons, which can't run in the sandbox",
-      "Use a pure JavaScript package instead.",
-    );
-  }
-  if (what === "external") return { external: true };
+  if (moduleKind(specifier) === "external") return { external: true };
   return (
     (await ownName(specifier, importer, kind, reader)) ??
     (await fromNodeModules(specifier, importer, kind, reader)) ?? { external: true }

@@ -133,6 +133,7 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   "internal/more-hashes": { entry: "sandbox/guest/node/crypto_more_hashes.ts" },
   "stream/consumers": { entry: "sandbox/guest/node/stream_consumers.ts" },
   console: { entry: "sandbox/guest/node/console.ts" },
+  "internal/absent": { entry: "sandbox/guest/node/absent.ts" },
 };
 
 export interface SourceEntry {

@@ -76,6 +76,7 @@ export const SOURCE_NAMES = [
   "internal/more-hashes",
   "stream/consumers",
   "console",
+  "internal/absent",
 ] as const;
 
 export type SourceName = (typeof SOURCE_NAMES)[number];

@@ -203,7 +203,8 @@ attempts("modules that are not an extension's", [
      if (module instanceof Error) throw module;
      const told = await chase(module);
      if (told !== "nothing") return told;
-     for (const name of ["runInThisContext", "Worker", "Session", "callSync", "dlopen", "Database", "start"]) if (name in module) return "there is " + name;
+     const does = (use) => { try { return use() !== undefined; } catch { return false; } };
+     for (const name of ["runInThisContext", "Worker", "Session", "callSync", "dlopen", "Database", "DatabaseSync", "start"]) if (name in module && (does(() => new module[name]("1")) || does(() => module[name]("1")))) return name + " does something";
      return "nothing";`,
     ],
   ),

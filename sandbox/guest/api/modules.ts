@@ -4,6 +4,7 @@
  * that says why not.
  */
 
+import { ABSENT_MODULES, NATIVE_LOADERS } from "../absent-names.ts";
 import type { BundleLinks, GuestHost } from "../protocol.ts";
 import { guestSourceName, SYSTEM } from "../source-names.ts";
 
@@ -50,9 +51,15 @@ export function createModules(
 
   const find = (specifier: string): Record<string, unknown> => {
     const name = guestSourceName(specifier);
-    const exports = name === undefined || isInternal(name) ? undefined : load(name);
+    const exports = name === undefined || isInternal(name) ? absent(specifier) : load(name);
     if (!exports) throw missing(specifier);
     return exports;
+  };
+
+  const absent = (specifier: string): Record<string, unknown> | undefined => {
+    const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
+    if (!ABSENT_MODULES.has(name)) return undefined;
+    return (own("internal/absent").modules as Record<string, Record<string, unknown>>)[name];
   };
 
   const importNames = (specifier: string, names: readonly string[]): Record<string, unknown> => {
@@ -88,10 +95,15 @@ function forRequire(exports: Record<string, unknown>): unknown {
 }
 
 function missing(specifier: string): Error {
-  const error = new Error(
-    specifier.startsWith("node:")
-      ? `module "${specifier}" is not available to a sandboxed extension in this version of xdev`
-      : `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`,
-  );
-  return Object.assign(error, { code: "ERR_MODULE_NOT_FOUND" });
+  return Object.assign(new Error(whyMissing(specifier)), { code: "ERR_MODULE_NOT_FOUND" });
+}
+
+function whyMissing(specifier: string): string {
+  if (specifier.startsWith("node:")) {
+    return `module "${specifier}" is not available to a sandboxed extension in this version of xdev`;
+  }
+  if (NATIVE_LOADERS.has(specifier) || specifier.endsWith(".node")) {
+    return `"${specifier}": native addons can't run in the sandbox; use a pure JavaScript package instead`;
+  }
+  return `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`;
 }

@@ -49,24 +49,6 @@ describe("an extension is refused that", () => {
     }
   });
 
-  for (const name of [
-    "vm",
-    "node:vm",
-    "worker_threads",
-    "inspector/promises",
-    "node:cluster",
-    "repl",
-    "v8",
-    "wasi",
-    "trace_events",
-  ]) {
-    test(`imports ${name}`, () =>
-      refused(
-        { "ext/index.ts": `import "./b";`, "ext/b.js": `const x = 1;\nconst m = require("${name}");` },
-        new RegExp(`b\\.js:2:19: cannot import "${name}": this module is not available`),
-      ));
-  }
-
   for (const url of [
     "data:text/javascript,1",
     "http://localhost/x.js",
@@ -196,7 +178,7 @@ describe("an extension is refused that", () => {
       /can't be bundled/,
     );
     await refused(
-      { "ext/index.ts": `export default require("./a.node")`, "ext/a.node": SECRET },
+      { "ext/index.ts": `import x from "./a.node"; export default x`, "ext/a.node": SECRET },
       /native addons/,
     );
     await refused({ "ext/index.ts": `import "./a.wasm"`, "ext/a.wasm": SECRET }, /can't be bundled/);
@@ -210,9 +192,9 @@ describe("an extension is refused that", () => {
     const mb = `/*${"x".repeat(1024 * 1024)}*/`;
     await refused({ "ext/index.ts": `import "./big"`, "ext/big.ts": mb.repeat(9) }, /larger than 8 MB/);
     const numbers = [1, 2];
-    const parts = Object.fromEntries(numbers.map((i) => [`ext/p${i}.ts`, mb.repeat(6)]));
+    const parts = Object.fromEntries(numbers.map((i) => [`ext/p${i}.ts`, mb.repeat(7)]));
     const imports = numbers.map((i) => `import "./p${i}";`).join("");
-    await refused({ "ext/index.ts": imports, ...parts }, /more than 8 MB/);
+    await refused({ "ext/index.ts": imports, ...parts }, /more than 12 MB/);
     const dense = `export default [${"a,".repeat(2_000_000)}]`;
     await refused(
       { "ext/index.js": dense, "ext/index.ts": `export * from "./index.js"` },
@@ -243,7 +225,6 @@ describe("an extension is refused that", () => {
       ["./a/../../outside.ts", /leads out of its package/],
       ["file:///etc/hostname", /by URL/],
       ["data:text/javascript,1", /by URL/],
-      ["node:vm", /not available/],
       ["#other", /no "imports"/],
       ["./nope.ts", /no such file/],
       ["./.env.ts", /hidden/],
@@ -296,29 +277,8 @@ describe("an extension is refused that", () => {
       /dep\/index\.js:1:8: cannot import "#own"/,
     ));
 
-  for (const name of ["bindings", "node-gyp-build", "@mapbox/node-pre-gyp"]) {
-    test(`loads native addons by ${name}`, () =>
-      refused(
-        {
-          "ext/package.json": `{ "name": "x" }`,
-          "ext/index.ts": `import "dep";`,
-          "ext/node_modules/dep/index.js": `const a = 1;\nmodule.exports = require("${name}")(__dirname);`,
-          [`ext/node_modules/${name}/index.js`]: "module.exports = () => {}",
-        },
-        new RegExp(`dep/index\\.js:2:26: cannot import "${name}": this package loads native addons`),
-      ));
-  }
-
-  test("loads a native addon by createRequire, or a refused module", async () => {
+  test("loads a file outside by createRequire", async () => {
     const head = `import { createRequire } from "node:module"; const load = createRequire(import.meta.url);\n`;
-    await refused(
-      { "ext/index.ts": `${head}export default load("./a.node")`, "ext/a.node": SECRET },
-      /index\.ts:\d+:\d+: cannot import "\.\/a\.node": .*native addons/,
-    );
-    await refused(
-      { "ext/index.ts": `${head}export default load("node:vm")` },
-      /"node:vm": this module is not/,
-    );
     await refused(
       { "ext/index.ts": `${head}export default load("../s.json")`, "s.json": `"${SECRET}"` },
       /outside/,
