@@ -283,6 +283,10 @@ export interface AgentSession {
   readonly header: SessionHeader;
   /** All entries in the order of their appending; with `since`, those after that one. Throws `unknown-entry`. */
   entries(since?: string): { entries: readonly SessionEntry[]; leafId: string | null };
+  /** All of them, read a few at a time: for who asks at any time, whatever the session's length. */
+  readEntries(): Promise<SessionEntry[]>;
+  /** The entry that the next one will follow; null at the beginning. */
+  readonly leafId: string | null;
   tree(): { tree: TreeNode[]; leafId: string | null };
   stats(): SessionStats;
   contextUsage(): ContextUsage | undefined;

@@ -1,5 +1,6 @@
 /** Makes the sessions that modes drive (agent-session-types.ts): a thin outside over the parts in session/. */
 import { errorText, XdevError } from "../base/errors.ts";
+import { inTurns } from "../base/slices.ts";
 import type { CustomMessage } from "../session/context-messages.ts";
 import type { AgentSession, CustomMessageInput } from "./agent-session-types.ts";
 import { messageText } from "./messages.ts";
@@ -108,6 +109,10 @@ function sessionOf(core: Core): AgentSession {
         throw new XdevError("unknown-entry", `the session has no entry ${since}`);
       }
       return { entries: all.slice(at + 1), leafId: core.store.leafId };
+    },
+    readEntries: () => inTurns(core.store.entries()),
+    get leafId() {
+      return core.store.leafId;
     },
     tree: () => ({ tree: core.store.getTree(), leafId: core.store.leafId }),
     stats: () => usage.sessionStats(core),

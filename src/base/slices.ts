@@ -44,3 +44,27 @@ export async function encodeSlowly(text: string): Promise<Uint8Array[]> {
   }
   return pieces;
 }
+
+/** How long one turn may be, in ms. */
+const TURN_MS = 5;
+
+/** All that an iterable gives, taken in short turns. */
+export async function inTurns<T>(items: Iterable<T>): Promise<T[]> {
+  const all: T[] = [];
+  let since = performance.now();
+  for (const item of items) {
+    all.push(item);
+    if (performance.now() - since < TURN_MS) continue;
+    await pause();
+    since = performance.now();
+  }
+  return all;
+}
+
+/** A list as JSON, made in short turns: none longer than its longest item takes. Throws what `JSON.stringify` does. */
+export async function jsonSlowly(list: readonly unknown[]): Promise<string> {
+  function* items() {
+    for (const item of list) yield JSON.stringify(item) ?? "null";
+  }
+  return `[${(await inTurns(items())).join(",")}]`;
+}

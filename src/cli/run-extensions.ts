@@ -142,11 +142,8 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       session: {
         info: () => infoOf(state),
         append: (_extension, customType, data) => begun().appendEntry(customType, data),
-        entries: () =>
-          state.session
-            ?.entries()
-            .entries.filter(({ type }) => type === "custom")
-            .slice() ?? [],
+        entries: async () =>
+          (await state.session?.readEntries())?.filter(({ type }) => type === "custom") ?? [],
       },
       actions: () => state.actions,
       model: {

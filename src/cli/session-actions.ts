@@ -62,11 +62,11 @@ export function sessionActions(session: AgentSession, run: RunFacts = NO_RUN): S
         thinkingLevel: state.thinkingLevel,
         model: state.model && publicModel(state.model),
         isProjectTrusted: run.isProjectTrusted,
-        leafId: session.entries().leafId,
+        leafId: session.leafId,
       };
     },
     read(what) {
-      return what === "header" ? session.header : session.entries().entries;
+      return what === "header" ? session.header : session.readEntries();
     },
     settings: () => run.settings,
     commands: () => session.commands(),

@@ -80,7 +80,7 @@ export interface SessionAccess {
   /** A `custom` entry: kept with the session, never sent to the model. Gives its id. */
   append(extension: string, customType: string, data: unknown): string;
   /** The session's custom entries, oldest first. */
-  entries(): unknown[];
+  entries(): unknown[] | Promise<unknown[]>;
 }
 
 export interface ToolAccess {

@@ -22,7 +22,7 @@ export interface SessionActions {
   };
   /** Of the session, without secrets. */
   settings(): unknown;
-  /** As plain data. */
+  /** As plain data, or a promise of it. */
   read(what: "entries" | "header"): unknown;
   commands(): unknown;
   sendMessage(message: SentMessage, options: SendOptions): Promise<void>;

@@ -14,6 +14,7 @@ import { guestSourceName } from "../../sandbox/guest/source-names.ts";
 import type { Cache } from "../base/cache.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { randomHex } from "../base/random.ts";
+import { jsonSlowly } from "../base/slices.ts";
 import type { GuestEnd, GuestWorker, Platform } from "../platform/index.ts";
 import type { Channel, ChannelHandlers } from "./channel.ts";
 import { type HostFrame, MAX_VALUES } from "./frame.ts";
@@ -214,7 +215,8 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     const { result, error } = await answered;
     if (error !== undefined) return failure("EHOST", error);
     try {
-      return { text: JSON.stringify(result ?? null) };
+      // A session's entries may be many.
+      return { text: Array.isArray(result) ? await jsonSlowly(result) : JSON.stringify(result ?? null) };
     } catch (problem) {
       return failure("EHOST", errorText(problem));
     }
