@@ -53,7 +53,21 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   "@sinclair/typebox/compiler": { entry: "@sinclair/typebox/compiler" },
   zod: { entry: "zod" },
   "pi-coding-agent": { entry: "sandbox/guest/host/coding-agent/index.ts" },
-  "pi-ai": { entry: "sandbox/guest/host/ai/index.ts" },
+  "pi-ai": {
+    entry: "sandbox/guest/host/ai/index.ts",
+    whole: true,
+    owns: ["/pi-ai/utils/event-stream", "/pi-ai/dist/utils/event-stream.js"],
+  },
+  "internal/pi-ai": {
+    entry: "sandbox/guest/host/ai/helpers.ts",
+    of: "pi-ai",
+    instead: Object.fromEntries(
+      ["./auth/context.js", "./utils/provider-env.js", "./provider-env.js", "../utils/provider-env.js"].map(
+        (file) => [file, "sandbox/guest/host/ai/environment.ts"],
+      ),
+    ),
+  },
+  "internal/model-registry": { entry: "sandbox/guest/host/ai/registry.ts" },
   "pi-tui": { entry: "sandbox/guest/host/tui/index.ts", whole: true },
   "internal/pi-tui": {
     entry: "sandbox/guest/host/tui/core.ts",

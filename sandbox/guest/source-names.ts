@@ -17,6 +17,8 @@ export const SOURCE_NAMES = [
   "zod",
   "pi-coding-agent",
   "pi-ai",
+  "internal/pi-ai",
+  "internal/model-registry",
   "pi-tui",
   "internal/pi-tui",
   "internal/pi-tui-components",

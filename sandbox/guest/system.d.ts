@@ -52,6 +52,12 @@ declare module "xdev:system" {
     /** Asks the session's model once, and gives its text. Needs the permission `model`. */
     complete(prompt: string, options?: { systemPrompt?: string; maxTokens?: number }): Promise<string>;
     storageFolder: string;
+    /** A call of the host (src/extensions/calls.ts); rejects with its reason. */
+    ask(method: string, params: unknown): Promise<unknown>;
+    /** The same, and nothing else runs until the answer is there; asked once for each turn of the loop. */
+    askNow(method: string, params: unknown): unknown;
+    /** What was asked is asked anew. */
+    forget(): void;
     ExtensionRuntimeNotInitializedError: new (action: string) => Error;
   }>;
   /** A line for the extension's log. */

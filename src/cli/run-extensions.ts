@@ -14,6 +14,7 @@ import type { ExtensionSource } from "../extensions/discovery.ts";
 import type { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
 import type { SessionActions } from "../extensions/session-calls.ts";
+import type { FullCatalog } from "../models/catalog.ts";
 import type { ResolvedModel } from "../models/index.ts";
 import type { RegisteredProvider } from "../models/registered.ts";
 import type { Mode } from "../modes/mode.ts";
@@ -48,6 +49,8 @@ export interface RunState {
   registering: Promise<void>[];
   /** Set as soon as it is known. */
   model: ResolvedModel | undefined;
+  /** All the models that the user has. */
+  catalog(): Promise<FullCatalog>;
 }
 
 /** A session may have been left for another, and its model, too. */
@@ -147,10 +150,22 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       },
       actions: () => state.actions,
       model: {
-        async complete(prompt, systemPrompt, maxTokens) {
+        async complete(prompt, systemPrompt, maxTokens, signal) {
           if (!state.model) throw new Error("the run has no model yet: wait for session_start");
           const { complete } = await import("../models/complete.ts");
-          return complete(state.model, { prompt, systemPrompt, maxTokens }, interrupt);
+          const ends = AbortSignal.any([interrupt, signal]);
+          return complete(state.model, { prompt, systemPrompt, maxTokens }, ends);
+        },
+        requests: {
+          async known(provider) {
+            const { knownModels } = await import("../models/ask.ts");
+            return knownModels(await state.catalog(), state.model?.model, provider);
+          },
+          async *ask(request, signal) {
+            const { askModel } = await import("../models/ask.ts");
+            const ends = AbortSignal.any([interrupt, signal]);
+            yield* askModel(request, state.model, state.catalog, ends);
+          },
         },
       },
       tools: {

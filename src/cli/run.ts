@@ -90,6 +90,13 @@ export async function run(
         ? await rpcMode(prompt, files, interrupt)
         : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) }));
   const queue = createMessageQueue();
+  const abandoned = new AbortController();
+  const modelOptions = {
+    dataDir,
+    cwd: startFolder(),
+    env: process.env,
+    signal: AbortSignal.any([interrupt, abandoned.signal]),
+  };
   const state: RunState = {
     info: { cwd, sessionId: "", model: null },
     session: undefined,
@@ -99,6 +106,11 @@ export async function run(
     providers: new Map(),
     registering: [],
     model: undefined,
+    catalog: async () => {
+      const { modelCatalog } = await import("../models/catalog.ts");
+      const registered = [...state.providers.values()];
+      return modelCatalog(() => ({ ...modelOptions, registered }));
+    },
   };
   const workspace = trustedWorkspace(cwd, dataDir);
   workspace.catch(() => {});
@@ -124,7 +136,6 @@ export async function run(
     },
     () => {},
   );
-  const abandoned = new AbortController();
   try {
     const hooks = Promise.all([workspace, opening]).then(([trusted, { store }]) =>
       loadHooksBus(
@@ -140,12 +151,7 @@ export async function run(
       return [...state.providers.values()];
     };
     const model: Promise<RunModel> = runModel({
-      modelOptions: {
-        dataDir,
-        cwd: startFolder(),
-        env: process.env,
-        signal: AbortSignal.any([interrupt, abandoned.signal]),
-      },
+      modelOptions,
       spec: options.model,
       given: extras.model,
       opening,

@@ -8,6 +8,7 @@ import { stripControls } from "../base/text.ts";
 import type { EventBus } from "./bus.ts";
 import type { Extension } from "./extension.ts";
 import { type CallFrame, channelName } from "./frame.ts";
+import type { ModelRequests } from "./model-calls.ts";
 import { answerSessionCall, SESSION_CALLS, type SessionActions } from "./session-calls.ts";
 
 /** What the session offers. What is left out is answered as a session without it would: nobody to ask, nothing kept. */
@@ -43,7 +44,14 @@ export type PromptKind = "select" | "confirm" | "input" | "editor";
 
 export interface ModelAccess {
   /** One request to the session's model; gives the text of its answer. Rejects with a text for the extension: no key in it. */
-  complete(prompt: string, systemPrompt: string | undefined, maxTokens: number | undefined): Promise<string>;
+  complete(
+    prompt: string,
+    systemPrompt: string | undefined,
+    maxTokens: number | undefined,
+    signal: AbortSignal,
+  ): Promise<string>;
+  /** Requests to any model that can be used. */
+  requests?: ModelRequests;
 }
 
 export interface DialogOptions {
@@ -312,12 +320,12 @@ const CALLS = {
       systemPrompt: v.nullish(longText),
       maxTokens: v.nullish(v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1_000_000))),
     }),
-    async run(_extension, { prompt, systemPrompt, maxTokens }, { model }, _asking, rights) {
+    async run({ life }, { prompt, systemPrompt, maxTokens }, { model }, _asking, rights) {
       if (!rights)
         throw new Error("model.complete is for modules: a process extension has no permissions yet");
       await rights.demand({ kind: "model" });
       if (!model) throw new Error("there is no model");
-      return { text: await model.complete(prompt, systemPrompt ?? undefined, maxTokens ?? undefined) };
+      return { text: await model.complete(prompt, systemPrompt ?? undefined, maxTokens ?? undefined, life) };
     },
   }),
   "permissions.list": define({ params: none, run: () => [] }),
@@ -334,11 +342,21 @@ function busEvent({ kind }: Extension) {
   };
 }
 
+/** Those of model-calls.ts, which is loaded when one of them comes. */
+const MODEL_METHODS: ReadonlySet<string> = new Set<keyof typeof import("./model-calls.ts").MODEL_CALLS>([
+  "models.known",
+  "model.mayUse",
+  "model.stream",
+  "model.next",
+  "model.abort",
+]);
+
 /** The names of all methods. */
-export const CALL_METHODS = [...Object.keys(CALLS), ...Object.keys(SESSION_CALLS)] as (
-  | keyof typeof CALLS
-  | keyof typeof SESSION_CALLS
-)[];
+export const CALL_METHODS: readonly string[] = [
+  ...Object.keys(CALLS),
+  ...Object.keys(SESSION_CALLS),
+  ...MODEL_METHODS,
+];
 
 /**
  * Answers a call; rejects with the text that the extension gets as its `error`. `rights` are those of a module; without them it
@@ -356,6 +374,12 @@ export async function answerCall(
     const call = SESSION_CALLS[method as keyof typeof SESSION_CALLS];
     const given = checked(method, call.params, frame.params);
     return answerSessionCall(call as never, given as never, services.actions?.(), rights);
+  }
+  if (MODEL_METHODS.has(method)) {
+    const { MODEL_CALLS } = await import("./model-calls.ts");
+    const { params, run } = MODEL_CALLS[method as keyof typeof MODEL_CALLS];
+    const given = checked(method, params as v.GenericSchema, frame.params);
+    return run(extension, given as never, services.model?.requests, rights);
   }
   if (!Object.hasOwn(CALLS, method)) throw new Error(`unknown method ${method.slice(0, 60)}`);
   const call = CALLS[method as keyof typeof CALLS] as unknown as Call<v.GenericSchema>;

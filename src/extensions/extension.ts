@@ -125,6 +125,7 @@ export class Extension {
   #restartTimer: ReturnType<typeof setTimeout> | undefined;
   #handshake: Handshake | undefined;
   #life = 0;
+  #lifeEnd = new AbortController();
   /** How many questions to the user are open. */
   #holds = 0;
 
@@ -163,6 +164,11 @@ export class Extension {
     return this.#isPolicy || (this.limits.required && this.capabilities === undefined);
   }
 
+  /** Aborted when the life that it has now ends: what is done for it ends then. */
+  get life(): AbortSignal {
+    return this.#lifeEnd.signal;
+  }
+
   has(feature: Feature): boolean {
     return this.#features.has(feature);
   }
@@ -194,6 +200,7 @@ export class Extension {
     this.#restarts = [];
     this.owesDenial = false;
     this.#requests.fail(this.#failure("was restarted"));
+    this.#lifeEnd.abort();
     const old = this.#channel;
     this.#channel = undefined;
     this.state = "restarting";
@@ -220,6 +227,7 @@ export class Extension {
     this.reason ??= "was stopped";
     this.#finishHandshake();
     this.#requests.fail(this.#failure("was stopped"));
+    this.#lifeEnd.abort();
     await this.#channel?.close(graceMs);
   }
 
@@ -259,6 +267,7 @@ export class Extension {
     this.#finishHandshake();
     this.#holds = 0;
     this.#life++;
+    this.#lifeEnd = new AbortController();
     this.#frames = new Rate(this.limits.maxFramesPerSecond);
     this.#registrations = new Rate(REGISTRATIONS_PER_SECOND);
     this.#logBytes = new Rate(this.limits.maxLogBytesPerSecond);
@@ -308,7 +317,9 @@ export class Extension {
     const parsed = parseInbound(value);
     if ("problem" in parsed) return this.#die(parsed.problem);
     const frame = parsed.frame;
-    if (this.state !== "ready" && !BEFORE_CAPABILITIES.has(frame.type)) {
+    const isEarly =
+      BEFORE_CAPABILITIES.has(frame.type) || (frame.type === "call" && this.#mayCallEarly(frame));
+    if (this.state !== "ready" && !isEarly) {
       return this.#die(`sent a ${frame.type} frame before its capabilities`);
     }
     switch (frame.type) {
@@ -332,9 +343,15 @@ export class Extension {
         return this.#requests.update(String(frame.id), frame.payload);
       case "call":
         if (!this.#countFrame()) return;
-        if (!this.has("call")) return this.#die("sent a call frame without the feature");
+        if (!this.has("call") && this.state === "ready")
+          return this.#die("sent a call frame without the feature");
         return void this.#call(frame);
     }
+  }
+
+  /** What a module may look up while it loads: it changes nothing. */
+  #mayCallEarly({ method }: CallFrame): boolean {
+    return this.kind === "worker" && method === "models.known";
   }
 
   /** A frame that nobody asked for; false if that was too many. */
@@ -412,6 +429,7 @@ export class Extension {
     const isFirst = before === "starting" && restart === true;
     this.reason = ellipsis(stripControls(reason).replace(/\s+/g, " "), 300);
     void this.#channel?.kill();
+    this.#lifeEnd.abort();
     this.#channel = undefined;
     this.readySince = undefined;
     this.state = before === "starting" ? "failed" : "dead";

@@ -93,6 +93,16 @@ export async function allProviders(sources: Sources): Promise<ProviderEntry[]> {
   return [...known, ...(await findLocal(sources.localServers, sources.signal))];
 }
 
+/** The models of one of these providers, also of a built-in one that has no key. */
+export async function modelsOf(
+  name: string,
+  entries: readonly ProviderEntry[],
+): Promise<readonly Model<Api>[]> {
+  const entry = entries.find((one) => one.name === name);
+  if (!entry || entry.models.length > 0 || entry.source !== "built-in") return entry?.models ?? [];
+  return (await loadBuiltin(name)).models;
+}
+
 function customEntries(sources: Sources): Promise<ProviderEntry[]> {
   const providers = Object.entries(sources.file.config.providers ?? {});
   return Promise.all(providers.map(([name, config]) => customProvider(name, config, sources)));

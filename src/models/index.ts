@@ -129,6 +129,30 @@ export async function usableModels(options: Omit<ModelOptions, "spec">): Promise
   return providers.flatMap(({ route, models }) => (route ? [...models] : []));
 }
 
+export interface ModelsOfProviders {
+  models: Model<Api>[];
+  providers: { name: string; usable: boolean }[];
+}
+
+/**
+ * The models of every provider, but of a built-in one only if it can be used: the catalogue of such a one comes when it is the
+ * `provider` that is asked for. Throws XdevError `bad-models-file`.
+ */
+export async function allModels(
+  options: Omit<ModelOptions, "spec">,
+  provider?: string,
+): Promise<ModelsOfProviders> {
+  const [sources, { allProviders, modelsOf }] = await Promise.all([load(options), import("./choose.ts")]);
+  const entries = await allProviders(sources);
+  return {
+    models:
+      provider === undefined
+        ? entries.flatMap(({ models }) => [...models])
+        : [...(await modelsOf(provider, entries))],
+    providers: entries.map(({ name, route }) => ({ name, usable: route !== undefined })),
+  };
+}
+
 async function load(options: Omit<ModelOptions, "spec">) {
   const { loadModelsFile } = await import("./file.ts");
   const { env, offline, signal, localServers, registered = [] } = options;

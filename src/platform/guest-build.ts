@@ -77,7 +77,6 @@ const TAKEN = `const{${[
 
 /** Which text has the file that an import means. */
 function ownerOf(specifier: string, importer: string): SourceName | undefined {
-  if (!/\.[jt]s$/.test(specifier)) return undefined;
   const path = specifier.startsWith(".") ? join(dirname(importer), specifier) : `/${specifier}`;
   const file = path.replaceAll("\\", "/");
   return OWNERS.find(([end]) => file.endsWith(end))?.[1];

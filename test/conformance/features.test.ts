@@ -104,6 +104,8 @@ function services(asked: unknown[]): Partial<CallServices> {
   };
 }
 
+const NO_MODELS = "models are for modules: a process extension has no permissions yet";
+
 /** Each method: parameters that it takes, what the session is asked, and the result. */
 const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, unknown][] = [
   ["ui.notify", { message: "hi\u001b[2J", level: "warning" }, ["notify", "peer", "hi", "warning"], {}],
@@ -189,6 +191,16 @@ const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, u
     undefined,
     { error: "model.complete is for modules: a process extension has no permissions yet" },
   ],
+  ["models.known", {}, undefined, { result: { models: [], providers: [] } }],
+  ["model.mayUse", { provider: "p" }, undefined, { error: NO_MODELS }],
+  [
+    "model.stream",
+    { provider: "p", modelId: "m", context: { messages: [{ role: "user", content: "x" }] }, options: {} },
+    undefined,
+    { error: NO_MODELS },
+  ],
+  ["model.next", { stream: "s" }, undefined, { error: "there is no such request" }],
+  ["model.abort", { stream: "s" }, undefined, {}],
 ];
 
 /** What a session without services answers. */
@@ -311,6 +323,23 @@ const wrong: [(typeof CALL_METHODS)[number], unknown[]][] = [
     ],
   ],
   ["session.navigateTree", [undefined, {}, { targetId: "e", summarize: "yes" }]],
+  ["models.known", [undefined, { provider: 5 }, { provider: "" }]],
+  ["model.mayUse", [undefined, {}, { provider: 5 }]],
+  [
+    "model.stream",
+    [
+      undefined,
+      {},
+      { provider: "p", modelId: "m", context: {}, options: {} },
+      { provider: "p", modelId: "m", context: { messages: "x" }, options: {} },
+      { provider: "p", modelId: "m", context: { messages: [{ role: "root", content: "x" }] }, options: {} },
+      { provider: "p", modelId: "m", context: { messages: [{ role: "user", content: [5] }] }, options: {} },
+      { provider: "p", modelId: "m", context: { messages: [] }, options: { maxTokens: "all" } },
+      { provider: { name: "p" }, modelId: "m", context: { messages: [] }, options: {} },
+    ],
+  ],
+  ["model.next", [undefined, {}, { stream: 5 }]],
+  ["model.abort", [undefined, {}, { stream: 5 }]],
   ["tools.setActive", [undefined, {}, { names: "bash" }, { names: [5] }, { names: { length: 1 } }]],
 ];
 

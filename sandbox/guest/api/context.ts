@@ -86,6 +86,9 @@ export function contextMaker(
       return session.state.thinkingLevel;
     },
     scopedModels: [],
+    get modelRegistry() {
+      return session.modelRegistry();
+    },
     signal,
     ...members,
     getSystemPromptOptions: promptOptions,

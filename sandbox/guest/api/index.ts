@@ -40,8 +40,20 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
     return (answer as { text: string }).text;
   };
   // What only the API's code has of the agent's package (../host/coding-agent).
-  system.agent = { pi, complete, ExtensionRuntimeNotInitializedError, storageFolder: about.data };
+  system.agent = {
+    ...{ pi, complete, ExtensionRuntimeNotInitializedError, storageFolder: about.data },
+    ask: async (method: string, params: unknown) => {
+      if (registry.loading)
+        throw new Error(
+          "models can be asked once the extension has loaded: from an event, a command or a tool",
+        );
+      return transmitter.ask(method, params);
+    },
+    askNow: (method: string, params: unknown) => session.askNow(method, params),
+    forget: () => session.forget(),
+  };
   const modules = createModules(host, system);
+  session.modelRegistry = () => modules.own("internal/model-registry").modelRegistry;
   system.own = modules.own;
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));

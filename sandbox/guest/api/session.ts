@@ -43,6 +43,8 @@ export class Session {
   readonly #transmitter: Transmitter;
   #known = new Map<string, unknown>();
   #forgets = false;
+  /** Evaluated when an extension asks for it. */
+  modelRegistry: () => unknown = () => undefined;
 
   constructor(host: Pick<GuestHost, "callSync">, transmitter: Transmitter) {
     this.#host = host;
