@@ -4,6 +4,7 @@
  * cache is checked by the guest like any bundle. Loads no bundler: that runs in a worker (bundler.ts).
  */
 import { realpath } from "node:fs/promises";
+import { basename } from "node:path";
 import { type Cache, sha256 } from "../../src/base/cache.ts";
 import { readSmallFile } from "../../src/base/files.ts";
 import { decodeSlowly, sha256Slowly } from "../../src/base/slices.ts";
@@ -20,6 +21,10 @@ export interface LoadedBundle {
   declares: boolean;
   /** The SHA-256 digest of the source, in hexadecimal. */
   digest: string;
+  /** Of the source and of each package.json that was read: what says of an extension whether it has changed. */
+  stamp: string;
+  /** Canonical paths of the files that went into it. */
+  files: readonly string[];
   /** `text` from the guest with the author's `file:line` for every place in the bundle that it names. */
   authorPlaces(text: string): Promise<string>;
 }
@@ -50,12 +55,12 @@ export async function keptBundle(entry: string, cache: Cache): Promise<LoadedBun
     bundler.prepare();
     return undefined;
   }
-  const { digest, imports, declares } = kept;
+  const { digest, imports, declares, inputs } = kept;
   const places = async (): Promise<PlaceTable | undefined> => {
     const table = await cache.readWithBytes(nameOf("places", entry), digest);
     return table && { files: table.value as string[], lines: aligned(table.bytes) };
   };
-  return loaded({ source: await decodeSlowly(found.bytes), digest, imports, declares }, places);
+  return loaded({ source: await decodeSlowly(found.bytes), digest, imports, declares, inputs }, places);
 }
 
 /**
@@ -64,15 +69,16 @@ export async function keptBundle(entry: string, cache: Cache): Promise<LoadedBun
  */
 export async function freshBundle(entry: string, cache: Cache, begins?: () => void): Promise<LoadedBundle> {
   const bundled = await bundler.bundle(entry, begins);
+  const inputs = JSON.parse(bundled.inputs) as Inputs;
   // Not waited for: the worker is.
-  void keep(entry, bundled, cache);
+  void keep(entry, bundled, inputs, cache);
   const source = await decodeSlowly(bundled.source);
-  return loaded({ ...bundled, source }, async () => bundled.places);
+  return loaded({ ...bundled, source, inputs }, async () => bundled.places);
 }
 
-async function keep(entry: string, bundled: Bundled, cache: Cache): Promise<void> {
-  const { source, digest, imports, declares, inputs, places } = bundled;
-  const kept: Kept = { digest, imports, declares, inputs: JSON.parse(inputs) as Inputs };
+async function keep(entry: string, bundled: Bundled, inputs: Inputs, cache: Cache): Promise<void> {
+  const { source, digest, imports, declares, places } = bundled;
+  const kept: Kept = { digest, imports, declares, inputs };
   const { buffer, byteOffset, byteLength } = places.lines;
   const lines = new Uint8Array(buffer, byteOffset, byteLength);
   await Promise.all([
@@ -82,11 +88,20 @@ async function keep(entry: string, bundled: Bundled, cache: Cache): Promise<void
 }
 
 function loaded(
-  { source, digest, imports, declares }: Omit<LoadedBundle, "authorPlaces">,
+  {
+    source,
+    digest,
+    imports,
+    declares,
+    inputs,
+  }: Pick<LoadedBundle, "source" | "digest" | "imports" | "declares"> & { inputs: Inputs },
   places: () => Promise<PlaceTable | undefined>,
 ): LoadedBundle {
   let table: Promise<PlaceTable | undefined> | undefined;
+  const manifests = inputs.files.filter(([path]) => basename(path) === "package.json");
   return {
+    stamp: manifests.length === 0 ? digest : sha256(JSON.stringify([digest, manifests])),
+    files: inputs.files.map(([path]) => path),
     source,
     digest,
     imports,

@@ -232,8 +232,12 @@ export interface AgentSession {
    */
   start(reason: "startup" | "resume" | "fork", previousSessionFile?: string): Promise<void>;
 
-  /** Finds skills, templates and stream rules anew, and tells extensions so. */
-  reload(): Promise<void>;
+  /**
+   * Loads anew the extensions that have changed, finds skills, templates and stream rules anew, and tells extensions so: when no run goes
+   * on. With `onlyIfChanged` nothing happens if the extensions are what they were. Rejects with what is wrong with the
+   * settings; then nothing has changed. The prompt `/reload` does the same.
+   */
+  reload(options?: { onlyIfChanged?: boolean }): Promise<void>;
 
   /**
    * Takes a text of the user. Resolves when it is accepted, which is before the model has answered: then follow the events, or

@@ -8,6 +8,7 @@ import { Core } from "./session/core.ts";
 import { beginWith, enqueue, prompt } from "./session/input.ts";
 import * as models from "./session/models.ts";
 import type { AgentSessionOptions } from "./session/options.ts";
+import { reload } from "./session/reload.ts";
 import { listCommands } from "./session/resources.ts";
 import { restoreTodos } from "./session/todo.ts";
 import * as usage from "./session/usage.ts";
@@ -42,7 +43,7 @@ function sessionOf(core: Core): AgentSession {
   const { tools } = core.options;
   return {
     start: async (reason, previous) => (await lifecycle()).start(core, reason, previous),
-    reload: async () => (await lifecycle()).reload(core),
+    reload: async (options) => reload(core, options),
     prompt: async (text, options = {}) => ({ disposition: await prompt(core, text, options) }),
     steer: async (text, images = [], source = "interactive") => ({
       disposition: await enqueue(core, "steer", text, images, source),

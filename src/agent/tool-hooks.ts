@@ -10,11 +10,11 @@ import type { Content } from "../extensions/frame.ts";
 export type ToolHooks = Required<Pick<AgentLoopConfig, "beforeToolCall" | "afterToolCall">>;
 
 /**
- * @param interceptors the chain as it is when a call is made
+ * @param interceptors the chain as it is when a call is made, which may be waited for
  * @param tools what can run, as it is when a call is made
  */
 export function toolHooks(
-  interceptors: () => readonly Interceptor[],
+  interceptors: () => readonly Interceptor[] | Promise<readonly Interceptor[]>,
   // biome-ignore lint/suspicious/noExplicitAny: the library's type for a tool of any parameters
   tools: () => readonly AgentTool<any>[],
 ): ToolHooks {
@@ -32,7 +32,7 @@ export function toolHooks(
         if (!isArguments(checked)) throw new Error("they are not an object");
         return checked;
       };
-      const verdict = await decideToolCall(interceptors(), call, validate, signal);
+      const verdict = await decideToolCall(await interceptors(), call, validate, signal);
       if (!verdict.allow) return { block: true, reason: verdict.reason };
       if (verdict.arguments !== args) replaceMembers(args, verdict.arguments);
       return undefined;
@@ -41,7 +41,7 @@ export function toolHooks(
     afterToolCall: async ({ toolCall, args, result, isError }, signal) => {
       const call = { tool: toolCall.name, arguments: isArguments(args) ? args : {}, callId: toolCall.id };
       const before = { content: result.content as Content, details: result.details as unknown, isError };
-      const after = await patchToolResult(interceptors(), call, before, signal);
+      const after = await patchToolResult(await interceptors(), call, before, signal);
       return after === before ? undefined : after;
     },
   };

@@ -28,6 +28,11 @@ export async function extensionStatus(
     : `extension ${name} ${extension.reason}; it is ${extension.state}`;
 }
 
+/** Its state, for people. */
+export function shownState({ isAsleep, state }: Extension): string {
+  return isAsleep ? "not started yet" : state;
+}
+
 /** State, time since start, calls, denials, round trip at p50 and p99, and last error of each extension. */
 export function statusTable(manager: ExtensionManager): string {
   if (manager.extensions.length === 0) return "no extensions are loaded";
@@ -50,7 +55,7 @@ function row(extension: Extension): string[] {
   return [
     extension.name,
     extension.level,
-    extension.state,
+    shownState(extension),
     extension.readySince === undefined ? "-" : formatMs(Date.now() - extension.readySince),
     String(calls),
     String(denials),

@@ -1,13 +1,13 @@
 /** `xdev ext list` and `xdev ext inspect PATH`: loads extensions as a session would and prints what they register. */
 
-import { resolvePath } from "../base/files.ts";
+import { canonicalPath, resolvePath } from "../base/files.ts";
 import { log, setVerbose } from "../base/log.ts";
 import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { escapeControls, oneLine } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
 import { loadSettings } from "../config/settings.ts";
-import { sessionAuthority } from "../extensions/authority.ts";
+import { sessionAuthority, sessionCircumstances } from "../extensions/authority.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import type { Extension } from "../extensions/extension.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
@@ -15,6 +15,7 @@ import { ExtensionManager } from "../extensions/manager.ts";
 import { processToolName, workerToolName } from "../extensions/names.ts";
 import type { Invocation } from "./args.ts";
 import { extensionSources } from "./ext-sources.ts";
+import { shownState } from "./ext-status.ts";
 import { findExtension } from "./one-extension.ts";
 import { EXIT, rejectOnAbort } from "./process-guard.ts";
 import { trustedWorkspace } from "./workspace.ts";
@@ -58,16 +59,20 @@ export async function ext(
           await trustedWorkspace(resolvePath(options.cwd ?? ".", startFolder()), dataDir),
         );
   const logs = new ExtensionLogs(dataDir);
+  const cwd = await canonicalPath(resolvePath(options.cwd ?? ".", startFolder()));
+  const place = { dataDir, cwd, env: process.env };
+  const ui = { mode: "print", hasUI: false } as const;
   const load = ExtensionManager.load({
     sources,
     settings: settings.extensionHost,
     env: process.env,
     dataDir,
+    // Who wants to look at one wants it started.
+    ...(invocation.command === "ext-list" ? { circumstances: sessionCircumstances({ ...place, ui }) } : {}),
     // As in a session without a terminal: what was granted, and no question.
     authority: sessionAuthority({
-      dataDir,
-      cwd: resolvePath(options.cwd ?? ".", startFolder()),
-      env: process.env,
+      ...place,
+      ui,
       settings: settings.extensionHost,
       notice: (text) => log.debug(text),
     }),
@@ -109,7 +114,7 @@ export function inspect(extension: Extension): Inspection {
     path: extension.path,
     kind: extension.kind,
     level: extension.level,
-    state: extension.state,
+    state: shownState(extension),
     ...(extension.reason === undefined ? {} : { error: extension.reason }),
     tools: names(found?.tools.map(({ name }) => toolName(name))),
     commands: names(found?.commands.map(({ name }) => name)),

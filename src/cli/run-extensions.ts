@@ -1,5 +1,5 @@
 /** The extensions of a run, and what of the run they may ask about. */
-import { fstatSync, readdirSync, statSync } from "node:fs";
+import { existsSync, fstatSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { User } from "../../sandbox/permissions/asker.ts";
 import type { AgentSession } from "../agent/agent-session-types.ts";
@@ -9,7 +9,7 @@ import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { stripControls } from "../base/text.ts";
-import type { loadSettings } from "../config/settings.ts";
+import { loadSettings, type Settings } from "../config/settings.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import type { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
@@ -19,11 +19,12 @@ import type { ResolvedModel } from "../models/index.ts";
 import type { RegisteredProvider } from "../models/registered.ts";
 import type { Mode } from "../modes/mode.ts";
 import type { Invocation } from "./args.ts";
-import type { TrustedWorkspace } from "./workspace.ts";
+import { type TrustedWorkspace, trustedWorkspace, wasTrusted } from "./workspace.ts";
 
 /** Whether it looks as if there will be a worker to start, without a look at what the files are. */
 function mayLoadModule({ options, dataDir, settings, sources }: ExtensionParts): boolean {
   if (settings.extensionHost.isolation === "host") return false;
+  if (options.extensions.length === 0 && expectsNoStart(dataDir)) return false;
   if (sources) return sources.some(({ kind }) => kind === "worker");
   const isModule = (name: string) => /\.[cm]?[jt]sx?$/.test(name);
   if (options.extensions.some(isModule)) return true;
@@ -32,6 +33,27 @@ function mayLoadModule({ options, dataDir, settings, sources }: ExtensionParts):
     return settings.extensions.some(isModule) || readdirSync(join(dataDir, "extensions")).some(isModule);
   } catch {
     return false;
+  }
+}
+
+/**
+ * Whether no module of the data dir was started when the last session began: then none is prepared. A wrong guess costs some time and
+ * nothing else. A file, since each start looks for it.
+ */
+function expectsNoStart(dataDir: string): boolean {
+  return existsSync(join(dataDir, "cache", NO_START));
+}
+
+const NO_START = "no-start";
+
+function expectNoStart(dataDir: string, isExpected: boolean): void {
+  const file = join(dataDir, "cache", NO_START);
+  try {
+    if (existsSync(file) === isExpected) return;
+    if (isExpected) writeFileSync(file, "", { mode: 0o600 });
+    else rmSync(file, { force: true });
+  } catch {
+    // There is no cache.
   }
 }
 
@@ -46,6 +68,8 @@ export interface RunState {
   tools: ToolSet | undefined;
   /** What extensions registered, by the provider's name. */
   providers: Map<string, RegisteredProvider>;
+  /** Which extension registered each. */
+  providerOwners: Map<string, string>;
   registering: Promise<void>[];
   /** Set as soon as it is known. */
   model: ResolvedModel | undefined;
@@ -80,11 +104,12 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
   const { client } = mode;
   const guests = mayLoadModule(parts) ? new (await import("../extensions/guests.ts")).Guests() : undefined;
   guests?.prepare();
-  const [{ ExtensionManager }, { extensionSources }, { sessionAuthority }] = await Promise.all([
-    import("../extensions/manager.ts"),
-    import("./ext-sources.ts"),
-    import("../extensions/authority.ts"),
-  ]);
+  const [{ ExtensionManager }, { extensionSources }, { sessionAuthority, sessionCircumstances }] =
+    await Promise.all([
+      import("../extensions/manager.ts"),
+      import("./ext-sources.ts"),
+      import("../extensions/authority.ts"),
+    ]);
   const flags = options.allow
     ? await (await import("../../sandbox/permissions/flags.ts")).runFlags(options.allow, startFolder())
     : undefined;
@@ -92,10 +117,27 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
     if (!state.session) throw new Error("the session has not begun: wait for session_start");
     return state.session;
   };
+  const find = async (now: Settings, trusted: TrustedWorkspace | undefined) =>
+    (await extensionSources(options, dataDir, startFolder(), now, trusted)).sources;
   const sources = async (): Promise<readonly ExtensionSource[]> =>
-    parts.sources ??
-    (await extensionSources(options, dataDir, startFolder(), settings, await workspace)).sources;
-  return ExtensionManager.load({
+    parts.sources ?? find(settings, await workspace);
+  const ui = client
+    ? ({ mode: "rpc", hasUI: client.hasUI() } as const)
+    : ({ mode: options.mode === "json" ? "json" : "print", hasUI: false } as const);
+  // What is read again at a reload is for those that are started then.
+  const hostSettings = { ...settings.extensionHost };
+  const { cwd } = state.info;
+  const rediscover = async () => {
+    const now = await loadSettings(dataDir);
+    Object.assign(hostSettings, now.extensionHost);
+    const trusted = await trustedWorkspace(cwd, dataDir);
+    return {
+      sources: await find(now, trusted),
+      settings: now.extensionHost,
+      keepsProjects: trusted === undefined && (await wasTrusted(cwd, dataDir)),
+    };
+  };
+  const manager = await ExtensionManager.load({
     sources: await sources().catch((error: unknown) => {
       guests?.dismiss();
       throw error;
@@ -105,17 +147,17 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
     env: process.env,
     dataDir,
     onStarted: parts.onStarted,
+    circumstances: sessionCircumstances({ dataDir, cwd, env: process.env, flags, ui }),
+    ...(parts.sources ? {} : { rediscover }),
     authority: sessionAuthority({
       dataDir,
-      cwd: state.info.cwd,
+      cwd,
       env: process.env,
-      settings: settings.extensionHost,
+      settings: hostSettings,
       flags,
       // In json mode standard output is a program's; who reads it can't answer.
       user: client ? client.user : options.mode === "json" ? undefined : () => terminalUser(interrupt),
-      ui: client
-        ? { mode: "rpc", hasUI: client.hasUI() }
-        : { mode: options.mode === "json" ? "json" : "print", hasUI: false },
+      ui,
       notice: (text) => mode.notice(text),
     }),
     ...(parts.wrapChannel ? { wrapChannel: parts.wrapChannel } : {}),
@@ -142,6 +184,13 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       },
       log: (extension, level, text) => state.logs.write(extension, level, text),
       toolsChanged: () => state.tools?.refresh(),
+      left: (extension) => {
+        for (const [name, owner] of state.providerOwners) {
+          if (owner !== extension) continue;
+          state.providers.delete(name);
+          state.providerOwners.delete(name);
+        }
+      },
       session: {
         info: () => infoOf(state),
         append: (_extension, customType, data) => begun().appendEntry(customType, data),
@@ -178,6 +227,11 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       },
     },
   });
+  const modules = manager.extensions.filter(({ kind }) => kind === "worker");
+  if (!parts.sources && options.extensions.length === 0 && modules.length > 0) {
+    expectNoStart(dataDir, !modules.some(({ isAwake }) => isAwake));
+  }
+  return manager;
 }
 
 /** A tool as extensions get it (`pi.getAllTools`). */
@@ -234,6 +288,7 @@ async function registerProvider(
   try {
     const provider = parseRegistered(payload);
     state.providers.set(provider.name, provider);
+    state.providerOwners.set(provider.name, extension);
   } catch (error) {
     mode.notice(`extension ${extension} registers no provider: ${errorText(error)}`);
   }

@@ -104,6 +104,7 @@ export async function run(
     logs: new ExtensionLogs(dataDir),
     tools: undefined,
     providers: new Map(),
+    providerOwners: new Map(),
     registering: [],
     model: undefined,
     catalog: async () => {
@@ -250,10 +251,11 @@ export async function run(
         maxTurns: options.maxTurns,
       });
       state.session = session;
-      if (manager.extensions.length > 0) {
+      if (manager.extensions.length > 0 || mode.client) {
         state.actions = (await import("./session-actions.ts")).sessionActions(session, {
           isProjectTrusted: trusted !== undefined,
           settings: settings.session,
+          notice: (text) => mode.notice(text),
           shutdown: ending.resolve,
         });
       }

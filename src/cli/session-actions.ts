@@ -32,15 +32,31 @@ async function sessionBeside(open: string | undefined, path: string): Promise<st
   );
 }
 
+/** Whoever asks for it is gone when it is done: what goes wrong is for the user. */
+export async function reloadAndTell(
+  session: AgentSession,
+  notice: (text: string) => void,
+  options?: { onlyIfChanged?: boolean },
+): Promise<void> {
+  try {
+    await session.reload(options);
+  } catch (error) {
+    notice(`the extensions are not reloaded: ${errorText(error)}`);
+    throw error;
+  }
+}
+
 /** What of the run the session itself does not know. */
 export interface RunFacts {
   isProjectTrusted: boolean;
   settings: unknown;
+  /** Tells the user something. */
+  notice(text: string): void;
   /** Ends the run when nothing goes on any more. */
   shutdown(): void;
 }
 
-const NO_RUN: RunFacts = { isProjectTrusted: false, settings: {}, shutdown() {} };
+const NO_RUN: RunFacts = { isProjectTrusted: false, settings: {}, notice() {}, shutdown() {} };
 
 export function sessionActions(session: AgentSession, run: RunFacts = NO_RUN): SessionActions {
   const split = (content: string | SentContent) => {
@@ -108,7 +124,7 @@ export function sessionActions(session: AgentSession, run: RunFacts = NO_RUN): S
     navigateTree: (targetId, options) => session.navigateTree(targetId, options),
     // Each tells everyone that a session begins: those that are asked for while one goes on are one.
     reload() {
-      reloading ??= session.reload().finally(() => {
+      reloading ??= reloadAndTell(session, run.notice).finally(() => {
         reloading = undefined;
       });
       return reloading;

@@ -72,6 +72,20 @@ export async function trustedWorkspace(cwd: string, dataDir: string): Promise<Tr
   };
 }
 
+/**
+ * Whether the user has said that he trusts the workspace of `cwd`, whatever is in it by now. If that can't be known: yes, so that
+ * what protects goes on.
+ */
+export async function wasTrusted(cwd: string, dataDir: string): Promise<boolean> {
+  const { root } = await findWorkspace(cwd, dataDir);
+  if (!existsSync(join(dataDir, "trust.json"))) return false;
+  const { readTrust } = await import("../config/trust.ts");
+  return readTrust(dataDir).then(
+    (records) => records.has(root),
+    () => true,
+  );
+}
+
 /** A folder inside a trusted workspace that is one of its own, or no part of it, is without the policies of the outer one. */
 async function reportOuter(cwd: string, root: string, dataDir: string): Promise<void> {
   if (!existsSync(join(dataDir, "trust.json"))) return;

@@ -2,7 +2,7 @@
  * What the modules of a session may do: their permissions (sandbox/permissions), and the broker that acts for them
  * (sandbox/broker). Its parts load when the first module has been bundled.
  */
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { Broker } from "../../sandbox/broker/index.ts";
@@ -11,6 +11,7 @@ import { MAX_CALL_BYTES, type SessionUi } from "../../sandbox/guest/protocol.ts"
 import type { Denials, User } from "../../sandbox/permissions/asker.ts";
 import type { RunFlags } from "../../sandbox/permissions/flags.ts";
 import { sessionFolders } from "../../sandbox/permissions/folders.ts";
+import { sha256 } from "../base/cache.ts";
 import { errorText, systemCode } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
@@ -80,6 +81,49 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
       },
     } satisfies Authority;
   };
+}
+
+/**
+ * For `ManagerOptions.circumstances`: folders, interface, flags, what the user has granted the extension, and the environment as far
+ * as it is shown.
+ */
+export function sessionCircumstances(
+  options: Pick<SessionAuthorityOptions, "dataDir" | "cwd" | "env" | "flags" | "ui">,
+): NonNullable<ManagerOptions["circumstances"]> {
+  const { dataDir, cwd, env, flags, ui } = options;
+  return async ({ name, path }) => {
+    const [folders, record] = await Promise.all([
+      sessionFolders({ name, path, dataDir, cwd }),
+      storedGrants(dataDir, path),
+    ]);
+    const shown: string[] = [];
+    if (flags || record?.granted?.env || record?.added?.env) {
+      const { coversValue } = await import("../../sandbox/permissions/values.ts");
+      const lists = [record?.granted?.env, record?.added?.env, flags?.permissions.env];
+      const covers = (name: string) =>
+        lists.some((list) => list?.some((pattern) => coversValue("env", pattern, name)));
+      const isAll = flags !== undefined && flags.all.length > 0;
+      for (const [variable, value] of Object.entries(env)) {
+        if (isAll || covers(variable)) shown.push(`${variable}=${value}`);
+      }
+    }
+    return sha256(JSON.stringify([folders, ui, flags, record, shown.sort()]));
+  };
+}
+
+type StoredGrants = Partial<Record<"granted" | "added", { env?: string[] }>>;
+
+/** What permissions.json has for an extension; null for nothing. */
+async function storedGrants(dataDir: string, path: string): Promise<StoredGrants | null> {
+  try {
+    const all = JSON.parse(await readFile(join(dataDir, "permissions.json"), "utf8")) as {
+      extensions?: Record<string, StoredGrants>;
+    };
+    return all.extensions?.[path] ?? null;
+  } catch (error) {
+    if (systemCode(error) === "ENOENT") return null;
+    throw error;
+  }
 }
 
 /** What one extension has in a session. */

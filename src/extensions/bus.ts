@@ -32,7 +32,7 @@ export class EventBus {
   readonly #lines = new WeakMap<Extension, Line>();
   /** What an extension listens to since it has said so; before, what it has registered. */
   readonly #listened = new WeakMap<object, ReadonlySet<string>>();
-  #extensions: readonly Extension[] | undefined;
+  #extensions: (() => readonly Extension[]) | undefined;
   /** What was emitted while extensions load. */
   #early: { from: Extension; events: readonly BusEvent[] }[] = [];
   #earlyCount = 0;
@@ -43,7 +43,7 @@ export class EventBus {
   }
 
   /** All have loaded: what was emitted meanwhile is passed on. */
-  open(extensions: readonly Extension[]): void {
+  open(extensions: () => readonly Extension[]): void {
     this.#extensions = extensions;
     for (const { from, events } of this.#early.splice(0)) this.emit(from, events);
   }
@@ -59,7 +59,7 @@ export class EventBus {
       this.#early.push({ from, events });
       return;
     }
-    for (const extension of this.#extensions) {
+    for (const extension of this.#extensions()) {
       if (extension === from || extension.state !== "ready") continue;
       const heard = events.filter(({ channel }) => this.#hears(extension, channel));
       if (heard.length > 0) this.#pass(extension, from, heard);

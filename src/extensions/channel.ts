@@ -32,6 +32,8 @@ export interface Channel {
   send(frame: HostFrame): void;
   /** Asks the other side to end, and kills what is left of it after `graceMs` milliseconds. */
   close(graceMs: number): Promise<void>;
+  /** How often the other side has asked for something that is no frame of its own accord's, such as a system call. Unknown without it. */
+  calls?(): number;
   /** Ends it now: the whole process group, or the worker. */
   kill(): Promise<void>;
 }

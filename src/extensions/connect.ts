@@ -13,6 +13,8 @@ export interface ConnectOptions {
   maxHeapBytes: number;
   /** Where modules run. */
   guests: Guests;
+  bundle?: WorkerChannelOptions["bundle"];
+  onBundle?: WorkerChannelOptions["onBundle"];
   /** What a module may do. */
   authority?: WorkerChannelOptions["authority"];
 }
@@ -22,7 +24,7 @@ export async function connect(
   { kind, path, name, level }: ExtensionIdentity,
   options: ConnectOptions,
 ): Promise<Channel> {
-  const { env, cache, maxFrameBytes, maxTimers, maxHeapBytes, authority, guests } = options;
+  const { env, cache, maxFrameBytes, maxTimers, maxHeapBytes, authority, guests, bundle, onBundle } = options;
   if (kind === "process") {
     const [{ processChannel }, { programStarter }] = await Promise.all([
       import("./process.ts"),
@@ -44,6 +46,8 @@ export async function connect(
     maxTimers,
     cache,
     platform: { ...platform, startGuest },
+    bundle,
+    onBundle,
     ...(authority ? { authority } : {}),
   });
 }

@@ -17,7 +17,7 @@ export interface AskOptions {
 }
 
 export class EventSender {
-  readonly #extensions: readonly Extension[];
+  readonly #extensions: () => readonly Extension[];
   readonly #updates = new Map<Extension, Updates>();
   readonly #notifications = new Set<Promise<unknown>>();
   /** What was told at the session's start, once it was. */
@@ -27,7 +27,7 @@ export class EventSender {
 
   /** @param mayChange whether what a module returns from such an event may change the conversation (write-results.ts) */
   constructor(
-    extensions: readonly Extension[],
+    extensions: () => readonly Extension[],
     mayChange: (extension: Extension, event: ApiEvent) => boolean = () => true,
   ) {
     this.#extensions = extensions;
@@ -36,7 +36,7 @@ export class EventSender {
 
   /** Whether anyone who is ready listens; then an event is worth making. Modules' events are told to no process. */
   listens(event: EventName | ApiEvent): boolean {
-    return this.#extensions.some((extension) => extension.state === "ready" && hears(extension, event));
+    return this.#ready().some((extension) => hears(extension, event));
   }
 
   /**
@@ -144,8 +144,9 @@ export class EventSender {
     await Promise.all(this.#notifications);
   }
 
+  /** One that sleeps listens to nothing, and is told of the session when it starts. */
   #ready(): Extension[] {
-    return this.#extensions.filter((extension) => extension.state === "ready");
+    return this.#extensions().filter((extension) => extension.isAwake);
   }
 }
 

@@ -24,6 +24,7 @@ import {
 } from "./frame.ts";
 import { Rate } from "./rate.ts";
 import { type RequestOptions, Requests } from "./requests.ts";
+import { needsNoStart } from "./sleep.ts";
 import { Statistics } from "./statistics.ts";
 
 /** `starting` for the first time, `restarting` after a death, `failed` to load, `dead` after it was ready, `stopped` by us. */
@@ -108,6 +109,7 @@ export class Extension {
   readonly #connect: (anew: boolean) => Promise<Channel>;
   readonly #handlers: ExtensionHandlers;
   readonly #version: string;
+  readonly #isHeir: boolean;
   readonly #requests: Requests;
   #channel: Channel | undefined;
   /** The channel of this life or, when that is over, of the last one: what is left of its log still counts. */
@@ -128,15 +130,27 @@ export class Extension {
   #lifeEnd = new AbortController();
   /** How many questions to the user are open. */
   #holds = 0;
+  /** Whether it has said in this life what it registers. */
+  #hasRegistered = false;
+  /** Ready by what it registered before: nothing of it runs (sleep.ts). */
+  #isAsleep = false;
+  /** It is being started because it is needed; resolves when it is ready or has failed. */
+  #waking: Promise<void> | undefined;
+  #hasActed = false;
+  #couldSleep = false;
 
-  /** @param connect makes a new channel, not yet open; called once for every start, `anew` if the user asked for it */
+  /**
+   * @param isHeir it takes the place of a policy that was changed: until it has loaded it stands for that
+   * @param connect makes a new channel, not yet open; called once for every start, `anew` if the user asked for it */
   constructor(
     identity: ExtensionIdentity,
     connect: (anew: boolean) => Promise<Channel>,
     limits: ExtensionLimits,
     handlers: ExtensionHandlers,
     version: string,
+    isHeir = false,
   ) {
+    this.#isHeir = isHeir;
     this.name = identity.name;
     this.path = identity.path;
     this.kind = identity.kind;
@@ -161,7 +175,27 @@ export class Extension {
 
   /** Whether it has claimed `tool_call` in any of its lives, or is required and has not said yet what it claims. */
   get isPolicy(): boolean {
-    return this.#isPolicy || (this.limits.required && this.capabilities === undefined);
+    return this.#isPolicy || this.isMissed || (this.limits.required && this.capabilities === undefined);
+  }
+
+  /** Whether it is to protect as the one before it did, and has never loaded: no call runs without it. */
+  get isMissed(): boolean {
+    return this.#isHeir && this.capabilities === undefined;
+  }
+
+  /** Whether it is ready and runs. */
+  get isAwake(): boolean {
+    return this.state === "ready" && this.#hasRegistered;
+  }
+
+  /** Whether it has never run in this session: what it registered before counts, and it starts when it is needed. */
+  get isAsleep(): boolean {
+    return this.#isAsleep;
+  }
+
+  /** Whether all that it did while it loaded was to register what needs no start (sleep.ts). */
+  get couldSleep(): boolean {
+    return this.#couldSleep;
   }
 
   /** Aborted when the life that it has now ends: what is done for it ends then. */
@@ -186,6 +220,25 @@ export class Extension {
     return { opened: this.#open(ready.resolve), ready: ready.promise };
   }
 
+  /** In the place of `start`: it is ready at once by what it registered before, and starts when it is needed. */
+  sleep(known: Capabilities): void {
+    this.#isAsleep = true;
+    this.capabilities = known;
+    this.#features = featuresOf(known);
+    this.state = "ready";
+  }
+
+  /** Resolves when it runs, or has failed to start. Rejects with code `aborted`; it goes on starting then. */
+  async wake(signal?: AbortSignal): Promise<void> {
+    if (this.#isAsleep) {
+      this.#isAsleep = false;
+      const ready = Promise.withResolvers<void>();
+      this.#waking = ready.promise;
+      void this.#open(ready.resolve);
+    }
+    if (this.#waking) await unlessAborted(this.#waking, signal, this.name);
+  }
+
   /** Starts it anew, whatever its state, because the user says so. Resolves when it is ready or has failed. */
   restart(): Promise<void> {
     this.#restarting ??= this.#restart().finally(() => {
@@ -203,6 +256,8 @@ export class Extension {
     this.#lifeEnd.abort();
     const old = this.#channel;
     this.#channel = undefined;
+    this.#isAsleep = false;
+    this.#waking = undefined;
     this.state = "restarting";
     this.reason = "is being restarted";
     await old?.kill();
@@ -217,7 +272,16 @@ export class Extension {
    */
   request(event: AnyEvent, payload: unknown, options: RequestOptions): Promise<ResponseFrame> {
     if (this.state !== "ready") return Promise.reject(this.#failure(this.reason ?? "is not running"));
+    if (this.#isAsleep || this.#waking) {
+      return this.wake(options.signal).then(() => this.request(event, payload, options));
+    }
     return this.#requests.add(event, payload, options);
+  }
+
+  /** Ends it because another takes its place. A command that it runs has ended with that, and well: it may have asked for it. */
+  async retire(graceMs: number): Promise<void> {
+    this.#requests.release("command");
+    await this.stop(graceMs);
   }
 
   /** Ends it as the session ends: no failure, no notice. */
@@ -266,6 +330,8 @@ export class Extension {
     if (!this.#isAlive()) return done();
     this.#finishHandshake();
     this.#holds = 0;
+    this.#hasRegistered = false;
+    this.#hasActed = false;
     this.#life++;
     this.#lifeEnd = new AbortController();
     this.#frames = new Rate(this.limits.maxFramesPerSecond);
@@ -317,9 +383,13 @@ export class Extension {
     const parsed = parseInbound(value);
     if ("problem" in parsed) return this.#die(parsed.problem);
     const frame = parsed.frame;
+<<<<<<< HEAD
     const isEarly =
       BEFORE_CAPABILITIES.has(frame.type) || (frame.type === "call" && this.#mayCallEarly(frame));
     if (this.state !== "ready" && !isEarly) {
+=======
+    if (!this.#hasRegistered && !BEFORE_CAPABILITIES.has(frame.type)) {
+>>>>>>> 62a689e (Extensions that only wait to be called sleep until they are needed; a reload exchanges what has changed and nothing else)
       return this.#die(`sent a ${frame.type} frame before its capabilities`);
     }
     switch (frame.type) {
@@ -333,6 +403,7 @@ export class Extension {
         return;
       case "action":
         if (!this.#countFrame()) return;
+        this.#hasActed = true;
         return this.#handlers.onAction(this, frame);
       case "log":
         if (!this.#countFrame()) return;
@@ -350,9 +421,8 @@ export class Extension {
   }
 
   /** What a module may look up while it loads: it changes nothing. */
-  #mayCallEarly({ method }: CallFrame): boolean {
+  #mayCallEarly({ method }: CallFrame): boolean 
     return this.kind === "worker" && method === "models.known";
-  }
 
   /** A frame that nobody asked for; false if that was too many. */
   #countFrame(): boolean {
@@ -363,7 +433,7 @@ export class Extension {
   }
 
   #accept(frame: Extract<InboundFrame, { type: "capabilities" }>): void {
-    if (this.state === "ready") return this.#die("sent capabilities a second time");
+    if (this.#hasRegistered) return this.#die("sent capabilities a second time");
     if (frame.protocol != null && frame.protocol !== PROTOCOL_VERSION) {
       const theirs = JSON.stringify(frame.protocol)?.slice(0, 40);
       return this.#die(`speaks protocol ${theirs}; this host speaks ${PROTOCOL_VERSION}`);
@@ -372,8 +442,11 @@ export class Extension {
     if (this.#isPolicy && !claims) return this.#die("does not listen to tool_call any more");
     this.#isPolicy = claims;
     this.capabilities = frame.payload;
-    const known: readonly string[] = HOST_FEATURES;
-    this.#features = new Set(frame.payload.features.filter((feature) => known.includes(feature)));
+    this.#features = featuresOf(frame.payload);
+    this.#hasRegistered = true;
+    this.#couldSleep = !this.#hasActed && this.#channel?.calls?.() === 0 && needsNoStart(frame.payload);
+    // What waits for it is told after `onChange` has had its say.
+    this.#waking = undefined;
     this.state = "ready";
     this.reason = undefined;
     this.end = undefined;
@@ -383,7 +456,7 @@ export class Extension {
   }
 
   /** It registers something else from now on. A policy stays one: what does not check calls any more must not let them pass unseen. */
-  #register({ payload }: Extract<InboundFrame, { type: "register" }>): void {
+  #register({ payload }: Extract<InboundFrame, type: "register" >): void {
     if (!this.has("register")) return this.#die("sent a register frame without the feature");
     if (!this.#registrations.take(1)) {
       return this.#die(`registered anew more than ${REGISTRATIONS_PER_SECOND} times in a second`);
@@ -425,24 +498,29 @@ export class Extension {
   /** Its end, for whatever reason: kill, fail what waits, and what the policy says. */
   #die(reason: string, restart?: boolean): void {
     if (!this.#isAlive()) return;
+    const isWaking = this.#waking !== undefined;
     const before = this.state;
-    const isFirst = before === "starting" && restart === true;
+    const isStarting = before === "starting" || isWaking;
+    const isFirst = isStarting && restart === true;
     this.reason = ellipsis(stripControls(reason).replace(/\s+/g, " "), 300);
     void this.#channel?.kill();
     this.#lifeEnd.abort();
     this.#channel = undefined;
     this.readySince = undefined;
-    this.state = before === "starting" ? "failed" : "dead";
+    this.#isAsleep = false;
+    this.#hasRegistered = false;
+    this.state = isStarting ? "failed" : "dead";
     const denied = this.#requests.fail(this.#failure(this.reason));
     if (isFirst && this.#handshake) {
       // It is no fault of its own that it did not start: whoever waits for it goes on waiting.
       const { timer, done } = this.#handshake;
       clearTimeout(timer);
       this.#handshake = undefined;
-      this.state = "starting";
+      this.state = before;
       return void this.#open(done);
     }
-    const wanted = restart ?? (before !== "starting" && this.limits.onDeath === "restart");
+    this.#waking = undefined;
+    const wanted = restart ?? (!isStarting && this.limits.onDeath === "restart");
     if (wanted && this.#mayRestart()) {
       this.state = "restarting";
     } else {
@@ -496,6 +574,26 @@ export class Extension {
     if (this.lastLog.length > LOG_LINES) this.lastLog.shift();
     this.#handlers.onLog(this, level, line);
   }
+}
+
+function featuresOf({ features }: Capabilities): ReadonlySet<Feature> {
+  return new Set(HOST_FEATURES.filter((feature) => features.includes(feature)));
+}
+
+/** `work`, or a rejection as soon as the signal aborts. */
+async function unlessAborted(
+  work: Promise<void>,
+  signal: AbortSignal | undefined,
+  name: string,
+): Promise<void> {
+  if (!signal) return work;
+  const aborted = Promise.withResolvers<never>();
+  aborted.promise.catch(() => {});
+  const onAbort = () =>
+    aborted.reject(new XdevError("aborted", `aborted while extension ${name} was being started`));
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  await Promise.race([work, aborted.promise]).finally(() => signal.removeEventListener("abort", onAbort));
 }
 
 /** The start of one life, until its capabilities. */

@@ -18,10 +18,19 @@ import {
 /** Whether an extension may change a call of that tool: rejects with the reason if not. */
 export type MayChange = (extension: Extension, tool: string) => Promise<void>;
 
-export function extensionInterceptor(extension: Extension, mayChange: MayChange): Interceptor {
+/** Whether a tool is that extension's. */
+export type Owns = (extension: Extension, tool: string) => boolean;
+
+export function extensionInterceptor(extension: Extension, mayChange: MayChange, owns: Owns): Interceptor {
   return {
     name: `extension ${extension.name}`,
-    toolCall: (call, signal) => decide(extension, mayChange, call, signal),
+    async toolCall(call, signal) {
+      // It is about to start for this call: if it is a policy by now, this is the first call that it is asked about.
+      if (extension.state === "ready" && !extension.isAwake && owns(extension, call.tool)) {
+        await extension.wake(signal);
+      }
+      return decide(extension, mayChange, call, signal);
+    },
     toolResult: (call, result, signal) => patch(extension, call, result, signal),
   };
 }
@@ -70,6 +79,7 @@ async function decide(
 /** Whether an extension that is not ready has no say any more (wire-notes.md, "Death"). */
 function isGone(extension: Extension): boolean {
   if (!extension.isPolicy || extension.failOpen) return true;
+  if (extension.isMissed) return false;
   const isOver = extension.state === "dead" || extension.state === "failed";
   return isOver && extension.limits.onDeath === "prune";
 }

@@ -4,11 +4,10 @@
  */
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
-import { openCache } from "../base/cache.ts";
+import { type Cache, openCache } from "../base/cache.ts";
 import { log } from "../base/log.ts";
 import { oneLine, stripControls } from "../base/text.ts";
 import { withTimeout } from "../base/time.ts";
-import { VERSION } from "../base/version.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { loadPlatform } from "../platform/index.ts";
@@ -16,21 +15,18 @@ import { EventBus } from "./bus.ts";
 import { answerCall, type CallServices, dismissQuestions } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
 import type { Channel } from "./channel.ts";
-import { connect } from "./connect.ts";
 import type { ExtensionSource } from "./discovery.ts";
 import { EventSender } from "./event-sender.ts";
-import {
-  Extension,
-  type ExtensionHandlers,
-  type ExtensionIdentity,
-  type ExtensionLimits,
-} from "./extension.ts";
+import type { Extension, ExtensionHandlers, ExtensionIdentity } from "./extension.ts";
 import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName, FAMILY_EVENTS } from "./frame.ts";
-import { Guests, levelOf } from "./guests.ts";
+import { Guests } from "./guests.ts";
 import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
+import { type Member, MemberMaker } from "./member.ts";
 import { assignNames, processToolName, workerToolName } from "./names.ts";
 import { Offers } from "./offers.ts";
+import { planReload, type ReloadPlan } from "./reload.ts";
 import type { DrawResult } from "./render/lookup.ts";
+import { Registrations } from "./sleep.ts";
 import { type ExtensionTool, extensionTool } from "./tools.ts";
 import type { Authority } from "./worker.ts";
 
@@ -57,6 +53,8 @@ export interface ManagerHost extends CallServices {
   action(extension: string, frame: ActionFrame, rights: Rights | undefined, isProjects: boolean): void;
   /** The tools of extensions have changed: one was retired, or is back. */
   toolsChanged?(): void;
+  /** An extension is not there any more, or another takes its place: what it registered by actions is void. */
+  left?(extension: string): void;
   /** A line of an extension's own log; false if it was dropped, and should be shown nowhere. */
   log?(extension: string, level: string, text: string): boolean;
 }
@@ -67,6 +65,15 @@ export interface ManagerOptions {
   env: Record<string, string | undefined>;
   /** Where bundles are kept (src/base/cache.ts); none without it. */
   dataDir?: string;
+  /** In the place of that of the data dir. */
+  cache?: Cache;
+  /**
+   * What a module's registrations may depend on besides its code (permissions, folders, environment), as a text that changes with
+   * it; undefined if that can't be told. Without it none is left asleep (sleep.ts).
+   */
+  circumstances?: (source: ExtensionSource) => Promise<string | undefined>;
+  /** What there is at a reload. Without it: the same sources. */
+  rediscover?: () => Promise<Discovered>;
   /**
    * What a module may do, once its bundle is known; without it, nothing. `hold` stops its clocks while the user is asked. Called
    * for each of its lives.
@@ -79,6 +86,13 @@ export interface ManagerOptions {
   /** Called when all extensions have been started and nothing is left but to wait for them. */
   onStarted?: () => void;
   host: ManagerHost;
+}
+
+export interface Discovered {
+  sources: readonly ExtensionSource[];
+  settings: ExtensionHostSettings;
+  /** What the project's extensions are now is not trusted: those that run are left as they are, and no others are loaded. */
+  keepsProjects: boolean;
 }
 
 export interface ExtensionCommand {
@@ -97,80 +111,108 @@ export interface ExtensionCommand {
 const CLOSE_GRACE_MS = 500;
 
 export class ExtensionManager {
-  readonly extensions: readonly Extension[];
   /** What the session tells extensions and asks them, tool calls aside. */
   readonly events: EventSender;
   /** Flags, shortcuts, completions, drawings. */
   readonly offers: Offers;
-  readonly #interceptors: readonly Interceptor[];
+  readonly #options: ManagerOptions;
   readonly #host: ManagerHost;
-  readonly #rightsOf: (extension: Extension) => Rights | undefined;
+  readonly #bus: EventBus;
+  readonly #guests: Guests;
+  readonly #maker: MemberMaker;
+  #settings: ExtensionHostSettings;
+  #members: readonly Member[] = [];
+  /** Theirs. */
+  #extensions: readonly Extension[] = [];
+  #interceptors: readonly Interceptor[] = [];
   /** The tools that each extension really has: from the announced name to the agent's. */
   readonly #registered = new Map<Extension, Map<string, string>>();
   readonly #noticed = new Set<string>();
+  /** Of what is under way: who wants to know what the chain is waits for it. */
+  #reloading: Promise<unknown> | undefined;
+  /** Nobody is told of one that comes or goes: all is told at the end. */
+  #isChanging = true;
 
-  private constructor(
-    extensions: readonly Extension[],
-    missing: readonly string[],
-    host: ManagerHost,
-    rightsOf: (extension: Extension) => Rights | undefined,
-  ) {
-    this.extensions = extensions;
-    this.events = new EventSender(extensions, (extension, event) => {
-      if (rightsOf(extension)?.has({ kind: "session", access: "write" }) !== false) return true;
-      this.noticeOnce(
-        `extension ${extension.name} wants to change the conversation (${event}) and may not: what it returns is ignored. To allow it: xdev ext grant ${extension.name} --session=write`,
-        `${extension.name} changes the conversation`,
-      );
-      return false;
-    });
-    this.#rightsOf = rightsOf;
-    const mayChange = async (extension: Extension, tool: string): Promise<void> => {
-      if ([...(this.#registered.get(extension)?.values() ?? [])].includes(tool)) return;
-      await rightsOf(extension)?.demand({ kind: "tools", name: tool });
-    };
-    this.#interceptors = [
-      ...extensions.map((extension) => extensionInterceptor(extension, mayChange)),
-      ...missing.map(missingInterceptor),
-    ];
+  private constructor(options: ManagerOptions, endsLoops: boolean) {
+    const { host } = options;
+    this.#options = options;
     this.#host = host;
+    this.#settings = options.settings;
+    this.#guests = options.guests ?? new Guests();
+    this.#bus = new EventBus((text, about) => this.noticeOnce(text, about));
     this.offers = new Offers(
       () => this.#ready(),
       (extension) => this.#registered.get(extension),
       (text) => this.noticeOnce(text),
     );
+    const cache = options.cache ?? openCache(options.dataDir);
+    this.#maker = new MemberMaker({
+      options,
+      cache,
+      guests: this.#guests,
+      registrations: new Registrations(cache),
+      endsLoops,
+      handlers: this.#handlers(),
+    });
+    this.events = new EventSender(
+      () => this.extensions,
+      (extension, event) => {
+        if (this.#rightsOf(extension)?.has({ kind: "session", access: "write" }) !== false) return true;
+        this.noticeOnce(
+          `extension ${extension.name} wants to change the conversation (${event}) and may not: what it returns is ignored. To allow it: xdev ext grant ${extension.name} --session=write`,
+          `${extension.name} changes the conversation`,
+        );
+        return false;
+      },
+    );
   }
 
   /** Starts all extensions at once; resolves when each is ready or has failed, which blocks nothing. */
   static async load(options: ManagerOptions): Promise<ExtensionManager> {
-    const { host } = options;
-    let manager: ExtensionManager | undefined;
-    const rights = new Map<Extension, Rights>();
-    const projects = new Set<Extension>();
-    const rightsOf = (extension: Extension): Rights | undefined =>
-      extension.kind === "worker" ? (rights.get(extension) ?? NO_RIGHTS) : undefined;
-    const noticed = new Set<string>();
-    const bus = new EventBus((text, about) => {
-      if (!noticed.has(about)) host.notice(text);
-      noticed.add(about);
-    });
+    const hasModules = options.sources.some(({ kind }) => kind === "worker");
+    const endsLoops = !hasModules || (await loadPlatform()).endsLoops;
+    const manager = new ExtensionManager(options, endsLoops);
+    const members = manager
+      .#named(options.sources)
+      .map((source) => manager.#maker.make(source, options.settings));
+    manager.#have(members);
+    await manager.#start(members, options.onStarted);
+    manager.#settle(members);
+    return manager;
+  }
+
+  get extensions(): readonly Extension[] {
+    return this.#extensions;
+  }
+
+  #have(members: readonly Member[]): void {
+    this.#members = members;
+    this.#extensions = members.map(({ extension }) => extension);
+  }
+
+  #handlers(): ExtensionHandlers {
+    const host = this.#host;
     const services: CallServices = {
       ...host,
-      bus,
+      bus: this.#bus,
       onPrompt: (kind, title) => {
         const tell = (event: "ui_prompt_start" | "ui_prompt_end") => {
-          if (manager?.events.listens(event))
-            manager.events.emit(event, { reason: "ui_prompt", kind, title });
+          if (this.events.listens(event)) this.events.emit(event, { reason: "ui_prompt", kind, title });
         };
         tell("ui_prompt_start");
         return () => tell("ui_prompt_end");
       },
     };
-    const handlers: ExtensionHandlers = {
+    return {
       onAction: (extension, frame) =>
-        host.action(extension.name, frame, rightsOf(extension), projects.has(extension)),
+        host.action(
+          extension.name,
+          frame,
+          this.#rightsOf(extension),
+          this.#memberOf(extension)?.isProjects === true,
+        ),
       onCall: (extension, frame, asking) =>
-        answerCall(extension, frame, services, asking, rightsOf(extension)),
+        answerCall(extension, frame, services, asking, this.#rightsOf(extension)),
       onLog: (extension, level, text) => {
         if (host.log?.(extension.name, level, text) === false) return;
         log.debug(`extension ${extension.name} (${oneLine(level)}): ${oneLine(text)}`);
@@ -180,100 +222,165 @@ export class ExtensionManager {
       onChange: (extension) => {
         // It lives anew, or not any more.
         dismissQuestions(extension);
-        if (!manager) return;
+        const member = this.#memberOf(extension);
+        if (member && extension.isAwake) this.#maker.learn(member);
+        if (this.#isChanging || !member) return;
         host.toolsChanged?.();
         // One that was started anew is told what it missed.
-        if (extension.state === "ready") manager.events.catchUp(extension);
+        if (extension.isAwake) this.events.catchUp(extension);
+      },
+      onRegister: (extension) => {
+        if (this.#isChanging) return;
+        for (const text of unknownEvents(extension)) this.noticeOnce(text);
+        host.toolsChanged?.();
       },
     };
-    handlers.onRegister = (extension) => {
-      for (const text of unknownEvents(extension)) manager?.noticeOnce(text);
-      if (manager) host.toolsChanged?.();
-    };
-    const names = assignNames(options.sources);
-    const cache = openCache(options.dataDir);
-    const guests = options.guests ?? new Guests();
-    const hasModules = options.sources.some(({ kind }) => kind === "worker");
-    const endsLoops = !hasModules || (await loadPlatform()).endsLoops;
-    const extensions = options.sources.map((source, index) => {
-      const { path, kind, origin } = source;
+  }
+
+  #memberOf(extension: Extension): Member | undefined {
+    return this.#members.find((member) => member.extension === extension);
+  }
+
+  /** Of a module; a process has none of its own. */
+  #rightsOf(extension: Extension): Rights | undefined {
+    if (extension.kind !== "worker") return undefined;
+    return this.#memberOf(extension)?.rights ?? NO_RIGHTS;
+  }
+
+  /** The same with the names that they have in the session. */
+  #named(sources: readonly ExtensionSource[]): ExtensionSource[] {
+    const names = assignNames(sources);
+    return sources.map((source, index) => {
       const { name, duplicate } = names[index]!;
-      if (duplicate) host.notice(`two extensions have one name: ${oneLine(path)} is called ${name}`);
-      const limits = limitsOf(options.settings, name);
-      const level = kind === "process" ? kind : levelOf(limits.isolation, origin, endsLoops);
-      const identity = { name, path, kind, level };
-      const open = async (anew: boolean): Promise<Channel> => {
-        if (anew) guests.forgive(name);
-        const { maxFrameBytes, maxTimers, maxHeapBytes } = limits;
-        const authority = async (bundle: LoadedBundle, onAsking: () => void): Promise<Authority> => {
-          const hold = (): (() => void) => {
-            onAsking();
-            return extension.hold();
-          };
-          const given = await options.authority!({ ...source, name }, bundle, hold);
-          rights.set(extension, given.rights);
-          return given;
-        };
-        const channel = await connect(identity, {
-          env: options.env,
-          cache,
-          maxFrameBytes,
-          maxTimers,
-          maxHeapBytes,
-          guests,
-          ...(options.authority ? { authority } : {}),
-        });
-        return options.wrapChannel?.(channel, identity) ?? channel;
-      };
-      const extension = new Extension(identity, open, limits, handlers, VERSION);
-      if (origin === "project") projects.add(extension);
-      return extension;
+      if (duplicate) {
+        this.noticeOnce(`two extensions have one name: ${oneLine(source.path)} is called ${name}`);
+      }
+      return { ...source, name };
     });
-    const starts = extensions.map((extension) => extension.start());
-    await Promise.all(starts.map(({ opened }) => opened)).finally(() => guests.dismiss());
-    options.onStarted?.();
+  }
+
+  async #start(members: readonly Member[], onStarted?: () => void): Promise<void> {
+    const starts = members.map((member) => this.#maker.start(member));
+    await Promise.all(starts.map(({ opened }) => opened)).finally(() => this.#guests.dismiss());
+    onStarted?.();
     await Promise.all(starts.map(({ ready }) => ready));
-    const missing = requiredNames(options.settings).filter(
+  }
+
+  /** They are ready or have failed, `fresh` of them just now: makes the chain, and says what is wrong. */
+  #settle(fresh: readonly Member[]): void {
+    const host = this.#host;
+    const mayChange = async (extension: Extension, tool: string): Promise<void> => {
+      if (this.#owns(extension, tool)) return;
+      await this.#rightsOf(extension)?.demand({ kind: "tools", name: tool });
+    };
+    const missing = requiredNames(this.#settings).filter(
       // The user's own is meant, whatever a project calls one of its.
-      (name) => !extensions.some((extension) => extension.name === name && !projects.has(extension)),
+      (name) => !this.#members.some(({ extension, isProjects }) => extension.name === name && !isProjects),
     );
     for (const name of missing) {
-      const other = extensions.some((extension) => extension.name === name)
+      const other = this.extensions.some((extension) => extension.name === name)
         ? " (one that a project brings does not count)"
         : "";
       host.notice(
         `extension ${name} is required (config.yml) and is not there${other}; every tool call is denied`,
       );
     }
-    for (const extension of extensions) for (const text of unknownEvents(extension)) host.notice(text);
-    manager = new ExtensionManager(extensions, missing, host, rightsOf);
-    bus.open(extensions);
-    for (const failure of manager.failures()) {
+    this.#interceptors = [
+      ...this.extensions.map((extension) =>
+        extensionInterceptor(extension, mayChange, (one, tool) => this.#owns(one, tool)),
+      ),
+      ...missing.map(missingInterceptor),
+    ];
+    this.#isChanging = false;
+    this.#bus.open(() => this.#extensions);
+    for (const { extension } of fresh) {
+      for (const text of unknownEvents(extension)) host.notice(text);
+      const [failure] = failuresOf(extension);
+      if (!failure) continue;
       const last = failure.log.at(-1);
       const said = last ? ` (it said: ${oneLine(last)})` : "";
-      host.notice(
-        `extension ${failure.name} (${oneLine(failure.path)}) ${failure.reason}${said}; it is not loaded and checks no tool call`,
-      );
+      const after = extension.isMissed
+        ? "every tool call is denied until it loads, or until you remove it or turn it off"
+        : "it is not loaded and checks no tool call";
+      host.notice(`extension ${failure.name} (${oneLine(failure.path)}) ${failure.reason}${said}; ${after}`);
     }
-    return manager;
+  }
+
+  #owns(extension: Extension, tool: string): boolean {
+    return [...(this.#registered.get(extension)?.values() ?? [])].includes(tool);
+  }
+
+  /**
+   * What a reload would change: looks at the sources, the settings and all that the extensions are made of. Throws what is wrong with
+   * the settings; then nothing changes.
+   */
+  async plan(): Promise<ReloadPlan> {
+    const { rediscover } = this.#options;
+    this.#maker.endsLoops = (await loadPlatform()).endsLoops;
+    const found = await rediscover?.();
+    const { sources, settings, keepsProjects } = found ?? {
+      sources: this.#options.sources,
+      settings: this.#settings,
+      keepsProjects: true,
+    };
+    // What a project brings and what its trust does not cover any more is not looked at: what runs was trusted.
+    const kept = keepsProjects ? this.#members.filter(({ isProjects }) => isProjects) : [];
+    const present = sources.filter(({ origin }) => !(keepsProjects && origin === "project"));
+    for (const member of kept) present.splice(this.#members.indexOf(member), 0, member.source);
+    const wanted = this.#named(present);
+    return planReload({
+      now: this.#members,
+      wanted,
+      kept: new Set(kept),
+      settings,
+      compare: (member, source) => this.#maker.compare(member, this.#maker.termsOf(source, settings)),
+      make: (source, isHeir, bundle) => this.#maker.make(source, settings, { isHeir, bundle }),
+    });
+  }
+
+  /**
+   * Carries a plan out: what goes is ended, what comes is started, the others are left as they are. Tool calls wait meanwhile (`chain`).
+   * One that takes the place of a policy and can't be loaded denies all calls, as long as it is there. Gives what was done.
+   */
+  reload(plan: ReloadPlan): Promise<void> {
+    const work = this.#reload(plan).finally(() => {
+      if (this.#reloading === work) this.#reloading = undefined;
+    });
+    this.#reloading = work;
+    return work;
+  }
+
+  async #reload({ members, ends, starts, settings }: ReloadPlan): Promise<void> {
+    this.#isChanging = true;
+    try {
+      this.#settings = settings;
+      await Promise.all(ends.map(({ extension }) => extension.retire(CLOSE_GRACE_MS)));
+      for (const { extension, source } of ends) {
+        this.#registered.delete(extension);
+        dismissQuestions(extension);
+        this.#host.left?.(source.name);
+      }
+      this.#have(members);
+      await this.#start(starts);
+    } finally {
+      this.#settle(starts);
+      this.#host.toolsChanged?.();
+    }
+  }
+
+  /** The chain as it is when nothing is being reloaded any more. */
+  async chain(): Promise<readonly Interceptor[]> {
+    while (this.#reloading) await this.#reloading.catch(() => {});
+    return this.#interceptors;
+  }
+
+  /** Canonical paths of the files that the modules are made of. */
+  files(): string[] {
+    return this.#members.flatMap(({ source, made }) => [source.path, ...(made?.files ?? [])]);
   }
 
   failures(): LoadFailure[] {
-    return this.extensions.flatMap((extension) =>
-      extension.state === "failed"
-        ? [
-            {
-              name: extension.name,
-              path: extension.path,
-              kind: extension.kind,
-              reason: extension.reason ?? "failed",
-              ...(extension.end?.exitCode === undefined ? {} : { exitCode: extension.end.exitCode }),
-              ...(extension.end?.signal === undefined ? {} : { signal: extension.end.signal }),
-              log: extension.lastLog,
-            },
-          ]
-        : [],
-    );
+    return this.extensions.flatMap(failuresOf);
   }
 
   /** In the order of the chain. A dead extension's interceptor knows that it is dead. */
@@ -362,7 +469,8 @@ export class ExtensionManager {
 
   /** Ends every extension; leaves no process and no worker. What was emitted may still be handled, within the limits. */
   async stop(): Promise<void> {
-    await this.events.settled();
+    await this.#reloading?.catch(() => {});
+    await Promise.all([this.events.settled(), this.#maker.settled()]);
     await Promise.all(this.extensions.map((extension) => extension.stop(CLOSE_GRACE_MS)));
   }
 
@@ -393,14 +501,20 @@ const NO_RIGHTS: Rights = {
   has: () => false,
 };
 
-function limitsOf(
-  settings: ExtensionHostSettings,
-  name: string,
-): ExtensionLimits & Pick<ExtensionHostSettings, "isolation" | "maxTimers" | "maxHeapBytes"> {
-  const own = Object.hasOwn(settings.overrides, name) ? settings.overrides[name] : undefined;
-  const required = own?.required === true || own?.onDeath === "deny";
-  const onDeath = own?.onDeath ?? settings.onDeath;
-  return { ...settings, ...own, required, onDeath: required && onDeath === "prune" ? "deny" : onDeath };
+function failuresOf(extension: Extension): LoadFailure[] {
+  if (extension.state !== "failed") return [];
+  const { name, path, kind, reason = "failed", end, lastLog } = extension;
+  return [
+    {
+      name,
+      path,
+      kind,
+      reason,
+      ...(end?.exitCode === undefined ? {} : { exitCode: end.exitCode }),
+      ...(end?.signal === undefined ? {} : { signal: end.signal }),
+      log: lastLog,
+    },
+  ];
 }
 
 /** The extensions without which the user wants no tool to run. */

@@ -90,6 +90,16 @@ export class Requests {
     return true;
   }
 
+  /** What waits for the answer to such an event has an empty one. */
+  release(event: AnyEvent): void {
+    for (const pending of [...this.#inFlight.values()]) {
+      if (pending.event !== event) continue;
+      this.#inFlight.delete(pending.id);
+      clearTimeout(pending.timer);
+      pending.settle?.({ response: { type: "response" } as ResponseFrame });
+    }
+  }
+
   update(id: string, payload: unknown): void {
     const pending = this.#inFlight.get(id);
     if (pending?.settle) pending.options.onUpdate?.(payload);

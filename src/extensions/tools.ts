@@ -28,6 +28,7 @@ export function extensionTool(extension: Extension, spec: ToolSpec, name: string
       spec.prepares === true ? openSchema(toolSchema(spec.parameters)) : toolSchema(spec.parameters),
     prepareArguments: checkArgumentSize as (args: unknown) => object,
     async execute(callId, params, signal, onUpdate) {
+      await ready(extension, spec, signal);
       const reply = await extension.request(
         "tool_invoke",
         { tool: spec.name, arguments: params, callId },
@@ -51,6 +52,19 @@ export function extensionTool(extension: Extension, spec: ToolSpec, name: string
  */
 function openSchema(told: Record<string, unknown>): Record<string, unknown> {
   return Object.defineProperty({ type: "object", properties: {} }, "toJSON", { value: () => told });
+}
+
+/** Sees to it that the extension runs and that the tool is still the one that the model was told of. */
+async function ready(extension: Extension, spec: ToolSpec, signal: AbortSignal | undefined): Promise<void> {
+  if (extension.state !== "ready") return;
+  await extension.wake(signal);
+  if (!extension.isAwake) return;
+  const now = extension.capabilities?.tools.find(({ name }) => name === spec.name);
+  if (now === spec) return;
+  if (!now) throw new Error(`extension ${extension.name} has no tool ${spec.name} any more`);
+  if (JSON.stringify(now.parameters) !== JSON.stringify(spec.parameters)) {
+    throw new Error(`extension ${extension.name}: its tool ${spec.name} takes other parameters by now`);
+  }
 }
 
 function toolResult(extension: Extension, reply: ResponseFrame): AgentToolResult<unknown> {

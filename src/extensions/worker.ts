@@ -29,6 +29,10 @@ export interface WorkerChannelOptions {
   maxTimers: number;
   cache: Cache;
   platform: Platform;
+  /** What it is made of, if that has just been found out. */
+  bundle?: LoadedBundle | undefined;
+  /** Told what it is made of. */
+  onBundle?: ((bundle: LoadedBundle) => void) | undefined;
   /**
    * What it may do, once its bundle is known: the broker of its system calls, and what it is told of where it runs. Without
    * it, it has no system calls. `onAsking` is called when that takes an answer of the user.
@@ -62,7 +66,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
   const { path, platform, cache } = options;
   const starting = platform.startGuest();
   starting.catch(() => {});
-  const kept = await keptBundle(path, cache);
+  const kept = options.bundle ?? (await keptBundle(path, cache));
   const sources = kept && (await guestSourcesFor(platform, kept));
   const asking = Promise.withResolvers<void>();
   const early = kept && options.authority?.(kept, asking.resolve);
@@ -98,6 +102,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
     guest.onMessage((message) => receive(message));
     guest.onExit(close);
     const bundle = kept ?? (await ownBundle());
+    options.onBundle?.(bundle);
     const texts = sources ?? (await guestSourcesFor(platform, bundle));
     const authority = await (early ?? options.authority?.(bundle, () => {}));
     broker = authority?.broker;
@@ -184,8 +189,10 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
 
   /** Names of our own texts that were asked for. */
   const given = new Set<string>();
+  let calls = 0;
   const carryOut = async (operation: string, text: string, bytes?: Uint8Array): Promise<CallReturn> => {
     if (operation === "guest.source") return guestSource(platform, text, given);
+    calls++;
     if (operation === HOST_CALL) return hostCall(text);
     if (!broker) return failure("EACCES", "this extension has no system calls");
     // A copy: what a worker sends may be memory that it can still change.
@@ -237,6 +244,7 @@ export async function workerChannel(options: WorkerChannelOptions): Promise<Chan
       if (waiting) waiting.push(frame);
       else worker?.post(JSON.stringify(frame));
     },
+    calls: () => calls,
     // A guest has nothing to save that is not with the host already; there is no polite way that it could not ignore.
     close: end,
     kill: end,

@@ -91,7 +91,13 @@ async function start(channel: Channel): Promise<{ extension: Extension; ready: P
 const decide = (extension: Extension) =>
   guarded(
     decideToolCall(
-      [extensionInterceptor(extension, async () => {})],
+      [
+        extensionInterceptor(
+          extension,
+          async () => {},
+          () => false,
+        ),
+      ],
       { tool: "bash", arguments: { command: "ls" }, callId: "c" },
       (args) => args,
     ),

@@ -21,7 +21,8 @@ export const TOOL_SESSION_REASONS: ReadonlyMap<string, string> = new Map([
   ["session_shutdown", "shutdown"],
 ]);
 
-export function capabilities(registry: Registry): Record<string, unknown> {
+/** `isBusy`: it does something of its own, and must run although nobody calls it (src/extensions/sleep.ts). */
+export function capabilities(registry: Registry, isBusy = false): Record<string, unknown> {
   const tools = [...registry.tools.values()];
   const events = new Set(registry.handlers.keys());
   if (tools.some(({ onSession }) => typeof onSession === "function")) {
@@ -44,7 +45,7 @@ export function capabilities(registry: Registry): Record<string, unknown> {
     ...(registry.toolRenderers.length > 0 ? { drawsTools: true } : {}),
     ...(registry.markdownTransformers.length > 0 ? { transformsMarkdown: true } : {}),
     providers: [...registry.providers.keys()],
-    features: ["call", "cancel", "update", "result", "concurrent", "register"],
+    features: ["call", "cancel", "update", "result", "concurrent", "register", ...(isBusy ? ["busy"] : [])],
   };
 }
 

@@ -96,7 +96,7 @@ function handle(
     case "tool_invoke":
       return invoke(registry, transmitter, importOwn, frame, signal, context);
     case "command":
-      return command(registry, payload, context);
+      return command(registry, transmitter, payload, context);
     case "before_agent_start":
       return withPromptOptions(session, importOwn, registry, { ...payload, type: event }, (asked) =>
         notify(registry, transmitter, asked, signal, context),
@@ -259,14 +259,35 @@ function outcome(value: unknown): Record<string, unknown> {
   };
 }
 
+interface CommandContext {
+  reload(): Promise<void>;
+}
+
+/**
+ * Resolves when the handler asks for a reload, which ends its frame (extensions-guide.fr.md, "Contraintes et pièges"): what comes
+ * behind it would be of a session that is gone, so that its own wait has no end.
+ */
+function frameEnd(context: CommandContext, transmitter: Transmitter): Promise<undefined> {
+  return new Promise((resolve) => {
+    const { reload } = context;
+    context.reload = () => {
+      reload().catch((error: unknown) => transmitter.log("error", `ctx.reload(): ${describeError(error)}`));
+      resolve(undefined);
+      return new Promise(() => {});
+    };
+  });
+}
+
 async function command(
   registry: Registry,
+  transmitter: Transmitter,
   payload: Record<string, unknown>,
   context: unknown,
 ): Promise<Answer> {
   const found = registry.commands.get(String(payload.command));
   if (!found) throw new Error(`has no command ${String(payload.command)}`);
-  const text = await found.handler(String(payload.arguments ?? ""), context);
+  const handled = (async () => found.handler(String(payload.arguments ?? ""), context))();
+  const text = await Promise.race([handled, frameEnd(context as CommandContext, transmitter)]);
   return typeof text === "string" ? { patch: { text } } : {};
 }
 

@@ -18,6 +18,9 @@ import { Session } from "./session.ts";
 import { createSystem } from "./system.ts";
 import { describeErrorAndPlace, Transmitter } from "./transmit.ts";
 
+/** Taken once: an extension may replace the globals. */
+const { setTimeout, clearTimeout } = globalThis;
+
 /** Loads the extension and gives boot the function that takes the host's frames. */
 export function start(host: GuestHost, about: About): (frame: unknown) => void {
   const transmitter = new Transmitter(host);
@@ -94,6 +97,7 @@ async function load(
   transmitter: Transmitter,
 ): Promise<void> {
   try {
+    const before = timerCount();
     const run = host.evaluateBundle() as (links: BundleLinks) => Promise<void>;
     const exports: Record<string, unknown> = {};
     const { import: importModule, dynamicImport, require } = modules;
@@ -105,11 +109,20 @@ async function load(
     if (typeof factory !== "function") return host.fail(noFactory(factory));
     await factory(pi);
     registry.loading = false;
-    transmitter.send({ type: "capabilities", payload: capabilities(registry) });
+    // Our own count is one more.
+    const isBusy = timerCount() !== before + 1;
+    transmitter.send({ type: "capabilities", payload: capabilities(registry, isBusy) });
     registry.bus.start();
   } catch (error) {
     host.fail(`threw while it loaded: ${describeErrorAndPlace(error)}`);
   }
+}
+
+/** A number that is one more after each timer that is started. */
+function timerCount(): number {
+  const timer = setTimeout(() => {}, 0) as unknown as number;
+  clearTimeout(timer);
+  return timer;
 }
 
 function noFactory(value: unknown): string {

@@ -51,6 +51,10 @@ export class Core {
   isDisposed = false;
   /** Another session is to be opened; `leaving`: what goes on is being ended for it, and nothing begins meanwhile. */
   moving: "asking" | "leaving" | undefined;
+  /** What was asked to be reloaded so far; settles when all is done. */
+  reloads: Promise<unknown> | undefined;
+  /** Extensions are being exchanged: no run begins meanwhile. */
+  exchanging: Promise<unknown> | undefined;
   resources: Resources | undefined;
 
   readonly #listeners = new Set<SessionListener>();

@@ -8,6 +8,7 @@ import type { Disposition, InputSource, PromptOptions } from "../agent-session-t
 import { parseResult } from "../extension-results.ts";
 import type { Core } from "./core.ts";
 import { recordChoices } from "./models.ts";
+import { RELOAD, reload } from "./reload.ts";
 import { expandResources } from "./resources.ts";
 import { Run } from "./run.ts";
 import { resetTodos } from "./todo.ts";
@@ -38,11 +39,16 @@ async function accept(
     throw error;
   };
   core.mustBeOpen();
+  if (expand && text.trim() === RELOAD) {
+    await reload(core);
+    return "handled";
+  }
   if (expand && text.startsWith("/")) {
     const isCommand = await runCommand(core, text, signal).catch(failed);
     refuseAborted();
     if (isCommand) return "handled";
   }
+  await core.exchanging?.catch(() => {});
   // Who may not queue is told before anyone is asked.
   if (core.run && streamingBehavior === undefined) throw busy();
   if (!core.run && !core.model) throw noModel();
@@ -220,11 +226,14 @@ async function runCommand(core: Core, text: string, signal: AbortSignal): Promis
   }
   const { extension, command } = found;
   const args = text.slice(word.length).replace(/^\s/, "");
+  const before = core.reloads;
   const reply = await extension.request(
     "command",
     { command, arguments: args },
     { timeoutMs: extension.limits.toolTimeoutMs, signal },
   );
+  // Its frame may have ended with `ctx.reload()`: what it asked for is part of it.
+  if (core.reloads !== before) await core.reloads?.catch(() => {});
   if (signal.aborted) return true;
   const fail = (reason: string) => new XdevError("extension-error", `extension ${extension.name}: ${reason}`);
   if (reply.error != null) throw fail(reply.error);

@@ -51,12 +51,39 @@ export async function start(
   core.setSystemPrompt(core.systemPrompt);
 }
 
-/** Finds resources anew; a run that goes on ends with those that it began with. */
-export async function reload(core: Core): Promise<void> {
-  core.mustBeOpen();
+/** One reload, by its turn (reload.ts). */
+export async function reloadNow(core: Core, onlyIfChanged: boolean): Promise<void> {
+  const { manager } = core.options;
+  await whenIdle(core);
+  if (core.isDisposed) return;
+  const plan = await manager?.plan();
+  if (onlyIfChanged && !(plan && plan.ends.length + plan.starts.length > 0)) return;
+  await whenIdle(core);
+  if (core.isDisposed) return;
+  const exchange = async (): Promise<void> => {
+    await tellShutdown(core, "reload");
+    if (manager && plan) await manager.reload(plan);
+  };
+  const exchanging = exchange();
+  core.exchanging = exchanging;
+  await exchanging.finally(() => {
+    core.exchanging = undefined;
+  });
+  if (core.isDisposed) return;
   await announceStart(core, "reload");
   await loadResources(core, "reload");
-  if (!core.run) core.setSystemPrompt(core.systemPrompt);
+  // With the tools as they are now.
+  if (!core.run) core.messages[0] = core.leadingMessage();
+  if (plan) core.notice((await import("../../extensions/reload.ts")).reloadSummary(plan));
+}
+
+async function whenIdle(core: Core): Promise<void> {
+  while (core.run || core.compacting) await (core.run?.done ?? core.compacting?.done);
+}
+
+async function tellShutdown(core: Core, reason: "quit" | "reload"): Promise<void> {
+  const told = core.events?.tell("session_shutdown", { reason });
+  if (told) await withTimeout(told, SHUTDOWN_MS, "the end of the extensions").catch(() => {});
 }
 
 /**
@@ -253,8 +280,8 @@ export async function dispose(core: Core): Promise<void> {
   if (core.isDisposed) return;
   core.isDisposed = true;
   await endWork(core);
+  await core.reloads?.catch(() => {});
   core.emit({ type: "session_shutdown" });
-  const told = core.events?.tell("session_shutdown", { reason: "quit" });
-  if (told) await withTimeout(told, SHUTDOWN_MS, "the end of the extensions").catch(() => {});
+  await tellShutdown(core, "quit");
   core.store.close();
 }

@@ -27,7 +27,7 @@ export function loopConfig(
     identity: { attribution: null },
     convertToLlm: toModelMessages,
     ...toolHooks(
-      () => [...(hooks?.interceptors ?? []), ...(manager?.interceptors() ?? [])],
+      async () => [...(hooks?.interceptors ?? []), ...((await manager?.chain()) ?? [])],
       () => options.tools.active(),
     ),
     ...(events?.listens("context")

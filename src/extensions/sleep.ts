@@ -1,0 +1,105 @@
+/**
+ * Extensions that start when they are needed. What a module registered is kept with the digest of its bundle and of what it may depend
+ * on besides; one that registered nothing but what waits to be called (tools, commands, flags, shortcuts), and did nothing else
+ * while it loaded, is ready by that the next time, and nothing of it runs until it is asked something. When it
+ * starts, what it registers then is what counts.
+ */
+import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
+import { type Cache, sha256 } from "../base/cache.ts";
+import { type Capabilities, parseInbound } from "./frame.ts";
+
+/** What may be registered by one that sleeps: it is of no use before somebody asks for it. */
+const WAITS: ReadonlySet<string> = new Set([
+  "tools",
+  "commands",
+  "flags",
+  "shortcuts",
+  "renderers",
+  "features",
+  "label",
+  "failOpen",
+]);
+
+/** Said by a module that does something of its own, such as a timer, when it has loaded. */
+export const BUSY = "busy";
+
+/** Whether everything that an extension registers can wait until it is used. What is not known here can't. */
+export function needsNoStart(capabilities: Capabilities): boolean {
+  if (capabilities.features.includes(BUSY)) return false;
+  const waits = Object.entries(capabilities).every(
+    ([member, value]) => WAITS.has(member) || isNothing(value),
+  );
+  const { tools, commands, flags, shortcuts } = capabilities;
+  return waits && tools.length + commands.length + flags.length + shortcuts.length > 0;
+}
+
+function isNothing(value: unknown): boolean {
+  return value == null || value === false || (Array.isArray(value) && value.length === 0);
+}
+
+/** So many are kept of one module: of several folders that it is used in, several grants. */
+const MOST = 16;
+
+interface Kept {
+  key: string;
+  capabilities: unknown;
+}
+
+export class Registrations {
+  readonly #cache: Cache;
+
+  constructor(cache: Cache) {
+    this.#cache = cache;
+  }
+
+  /**
+   * What the module at `path`, canonical, registered the last time, if it could sleep and nothing has changed. Looks first whether
+   * anything is kept: most modules are not looked at any further.
+   */
+  async find(
+    path: string,
+    current: () => Promise<{ bundle: LoadedBundle; circumstances: string } | undefined>,
+  ): Promise<{ capabilities: Capabilities; bundle: LoadedBundle } | undefined> {
+    const kept = await this.#read(path);
+    if (kept.length === 0) return undefined;
+    const now = await current();
+    const found = now && kept.find(({ key }) => key === keyOf(now.bundle.stamp, now.circumstances));
+    if (!now || !found) return undefined;
+    const parsed = parseInbound({ type: "capabilities", payload: found.capabilities });
+    if (!("frame" in parsed) || parsed.frame.type !== "capabilities") return undefined;
+    const { payload } = parsed.frame;
+    return needsNoStart(payload) ? { capabilities: payload, bundle: now.bundle } : undefined;
+  }
+
+  /** Keeps what a module registered; undefined: it can't sleep any more. */
+  async keep(
+    path: string,
+    stamp: string,
+    circumstances: string,
+    capabilities: Capabilities | undefined,
+  ): Promise<void> {
+    const key = keyOf(stamp, circumstances);
+    const kept = await this.#read(path);
+    const same = kept.find((one) => one.key === key);
+    if (JSON.stringify(same?.capabilities) === JSON.stringify(capabilities)) return;
+    const others = kept.filter((one) => one.key !== key).slice(0, MOST - 1);
+    await this.#cache.write(nameOf(path), path, capabilities ? [{ key, capabilities }, ...others] : others);
+  }
+
+  async #read(path: string): Promise<Kept[]> {
+    const value = await this.#cache.read(nameOf(path), path);
+    return Array.isArray(value) && value.every(isKept) ? value : [];
+  }
+}
+
+function isKept(value: unknown): value is Kept {
+  return typeof (value as Kept | null)?.key === "string";
+}
+
+function keyOf(stamp: string, circumstances: string): string {
+  return sha256(`${stamp} ${circumstances}`);
+}
+
+function nameOf(path: string): string {
+  return `registered-${sha256(path).slice(0, 32)}`;
+}

@@ -1,0 +1,187 @@
+/** An extension that only waits to be called starts when it is: the session begins without its worker. */
+import assert from "node:assert/strict";
+import { describe, test } from "node:test";
+import { decideToolCall } from "../../src/extensions/chain.ts";
+import { CHANGES_CALLS } from "../support/extensions.ts";
+import { Folder } from "../support/folder.ts";
+import { type KeptOptions, loadKept } from "../support/manager.ts";
+
+const TOOL = (name: string, text = name) => `
+  pi.registerTool({
+    name: "${name}", label: "${name}", description: "", parameters: { type: "object", properties: {} },
+    execute: async () => ({ content: [{ type: "text", text: "${text}" }] }),
+  });`;
+
+const WAITS = (name: string) => `export default (pi) => {
+  ${TOOL(name)}
+  pi.registerCommand("${name}-command", { description: "it", handler: () => "done by ${name}" });
+  pi.registerFlag("${name}-flag", { type: "boolean" });
+};`;
+
+/** Loads once, so that what is registered is known, then again. */
+async function warm(folder: Folder, options: KeptOptions = {}) {
+  await (await loadKept(folder, options))[Symbol.asyncDispose]();
+  return loadKept(folder, options);
+}
+
+/** Starts that differ in something that nobody could have known of: a variable of the environment. */
+function mood() {
+  let value = "first";
+  return {
+    change: () => {
+      value = "second";
+    },
+    options: {
+      authority: async () => ({ ...CHANGES_CALLS, about: { ...CHANGES_CALLS.about, env: { MOOD: value } } }),
+    },
+  };
+}
+const CHANGED = `process.env.MOOD === "second"`;
+
+const decide = (loaded: Awaited<ReturnType<typeof loadKept>>, tool: string) =>
+  decideToolCall(loaded.manager.interceptors(), { tool, arguments: {}, callId: "c1" }, (args) => args);
+
+describe("an extension that only waits to be called", () => {
+  test("ten of them cost a warm start no worker, and are there all the same", async () => {
+    using folder = new Folder();
+    for (let i = 0; i < 10; i++) folder.file(`extensions/e${i}.ts`, WAITS(`e${i}`));
+    await using loaded = await warm(folder);
+    assert.deepEqual(loaded.guests.started, []);
+    assert.deepEqual(
+      loaded.states(),
+      [...Array(10).keys()].map((i) => `e${i} asleep`),
+    );
+    assert.equal(loaded.manager.tools([]).length, 10);
+    assert.equal(loaded.manager.commands().length, 10);
+    assert.equal(loaded.manager.commands()[3]!.description, "it");
+    // A session that begins, and its calls, wake nobody.
+    await loaded.manager.events.tell("session_start", {});
+    assert.equal((await decide(loaded, "bash")).allow, true);
+    assert.deepEqual(loaded.guests.started, []);
+    assert.deepEqual(loaded.notices, []);
+  });
+
+  test("starts for its first call, once, and hears of the session before it", async () => {
+    using folder = new Folder();
+    folder.file(
+      "extensions/a.ts",
+      `export default (pi) => pi.registerCommand("where", { handler: (_, ctx) => ctx.cwd });`,
+    );
+    folder.file("extensions/b.ts", WAITS("b"));
+    await using loaded = await warm(folder);
+    loaded.manager.emit("session_start", { cwd: "/somewhere", sessionId: "s", model: null });
+    const twice = await Promise.all([loaded.command("/where"), loaded.command("/where")]);
+    assert.deepEqual(twice, ["/somewhere", "/somewhere"]);
+    assert.deepEqual(loaded.guests.started, ["a"]);
+    assert.deepEqual(loaded.states(), ["a ready", "b asleep"]);
+    loaded.manager.tools([]);
+    assert.equal(await loaded.call("b"), "b");
+    assert.deepEqual(loaded.guests.started, ["a", "b"]);
+  });
+
+  for (const [what, text] of [
+    ["an event", `pi.on("turn_end", () => {});`],
+    ["a policy", `pi.on("tool_call", () => {});`],
+    ["a provider", `pi.registerProvider("p", { baseUrl: "http://127.0.0.1:1", models: [] });`],
+    ["a message renderer", `pi.registerMessageRenderer("m", () => undefined);`],
+    ["a timer", `setInterval(() => {}, 60_000);`],
+    ["a file that it reads while it loads", `require("node:fs").existsSync("/x");`],
+  ] as const) {
+    test(`is started like any other with ${what}`, async () => {
+      using folder = new Folder();
+      folder.file("extensions/a.ts", `export default (pi) => { ${TOOL("a")} ${text} };`);
+      await using loaded = await warm(folder, { authority: async () => CHANGES_CALLS });
+      assert.deepEqual(loaded.guests.started, ["a"]);
+    });
+  }
+
+  test("is started when its code, its permissions or its folders have changed, and when it is required", async () => {
+    using folder = new Folder();
+    folder.file("extensions/a.ts", WAITS("a"));
+    await (await warm(folder))[Symbol.asyncDispose]();
+    const started = async (options: KeptOptions = {}) => {
+      await using loaded = await loadKept(folder, options);
+      return loaded.guests.started.length;
+    };
+    assert.equal(await started({ circumstances: () => "others" }), 1);
+    assert.equal(await started({ circumstances: () => "others" }), 0);
+    assert.equal(await started(), 0);
+    assert.equal(await started({ settings: { overrides: { a: { required: true } } } }), 1);
+    folder.file("extensions/a.ts", WAITS("b"));
+    assert.equal(await started(), 1);
+    assert.equal(await started(), 0);
+  });
+
+  test("that is a policy by the time it starts is asked about the very call that starts it", async () => {
+    using folder = new Folder();
+    const { change, options } = mood();
+    folder.file(
+      "extensions/a.ts",
+      `export default (pi) => {
+        ${TOOL("a")} ${TOOL("b")}
+        if (${CHANGED}) pi.on("tool_call", () => ({ block: true, reason: "not any more" }));
+      };`,
+    );
+    folder.file("extensions/other.ts", WAITS("other"));
+    await using loaded = await warm(folder, options);
+    assert.deepEqual(loaded.guests.started, []);
+    loaded.manager.tools([]);
+    change();
+    assert.equal((await decide(loaded, "other")).allow, true);
+    const verdict = await decide(loaded, "a");
+    assert.match(verdict.allow ? "" : verdict.reason, /blocked by extension a: not any more/);
+    assert.equal((await decide(loaded, "bash")).allow, false);
+  });
+
+  test("answers for a tool that is gone, or another, with an error that says so", async () => {
+    using folder = new Folder();
+    const { change, options } = mood();
+    const tool = (properties: string) => TOOL("b").replace("properties: {}", `properties: ${properties}`);
+    folder.file(
+      "extensions/a.ts",
+      `export default (pi) => {
+        if (${CHANGED}) { ${tool('{ x: { type: "string" } }')} ${TOOL("same")} }
+        else { ${TOOL("a")} ${tool("{}")} ${TOOL("same")} }
+      };`,
+    );
+    await using loaded = await warm(folder, options);
+    assert.deepEqual(loaded.guests.started, []);
+    const [a, b, same] = loaded.manager.tools([]);
+    change();
+    await assert.rejects(a!.execute("c", {}, undefined, undefined), /extension a has no tool a any more/);
+    await assert.rejects(b!.execute("c", {}, undefined, undefined), /tool b takes other parameters by now/);
+    assert.equal((await same!.execute("c", {}, undefined, undefined)).content.length, 1);
+    assert.deepEqual(
+      loaded.manager.tools([]).map(({ name }) => name),
+      ["b", "same"],
+    );
+  });
+
+  test("that can't be started when it is needed is off, and says why", async () => {
+    using folder = new Folder();
+    const { change, options } = mood();
+    folder.file(
+      "extensions/a.ts",
+      `export default (pi) => { if (${CHANGED}) throw new Error("another time"); ${TOOL("a")} };`,
+    );
+    await using loaded = await warm(folder, options);
+    const [tool] = loaded.manager.tools([]);
+    change();
+    await assert.rejects(
+      tool!.execute("c", {}, undefined, undefined),
+      /threw while it loaded: .*another time/,
+    );
+    assert.deepEqual(loaded.states(), ["a failed"]);
+    assert.match(loaded.notices.join("\n"), /another time.*it is off now/);
+    assert.deepEqual(loaded.manager.tools([]), []);
+    assert.equal((await decide(loaded, "bash")).allow, true);
+  });
+
+  test("is not waited for by a call that is aborted meanwhile", async () => {
+    using folder = new Folder();
+    folder.file("extensions/a.ts", `export default (pi) => { ${TOOL("a")} };`);
+    await using loaded = await warm(folder);
+    const [tool] = loaded.manager.tools([]);
+    await assert.rejects(tool!.execute("c", {}, AbortSignal.abort(), undefined), /aborted/);
+  });
+});
