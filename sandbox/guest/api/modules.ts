@@ -64,11 +64,13 @@ export function createModules(
 
   const importNames = (specifier: string, names: readonly string[]): Record<string, unknown> => {
     const exports = find(specifier);
-    for (const name of names) {
-      if (name === "*" || name in exports) continue;
-      throw new Error(`"${specifier}" has no export "${name}" in this version of xdev`);
-    }
-    return exports;
+    const lacking = names.filter((name) => name !== "*" && !(name in exports));
+    if (lacking.length === 0) return exports;
+    // Where these agents load modules, what is not there is no error before it is used: a part of an extension, at worst.
+    const standIns = lacking.map(
+      (name) => [name, { value: standIn(specifier, name), enumerable: true }] as const,
+    );
+    return Object.create(exports, Object.fromEntries(standIns)) as Record<string, unknown>;
   };
 
   return {
@@ -81,6 +83,14 @@ export function createModules(
     },
     dynamicImport: async (specifier) => find(String(specifier)),
   };
+}
+
+/** In the place of an export that is not there: a function, and a class, that says so. */
+function standIn(specifier: string, name: string): () => never {
+  function lacking(): never {
+    throw new TypeError(`"${specifier}" has no export "${name}" in this version of xdev`);
+  }
+  return lacking;
 }
 
 /** Ours alone: the API's own text, and the sources of globals. */

@@ -51,6 +51,23 @@ describe("a package that imports what no sandbox has", () => {
     );
   });
 
+  test("loads without a name that its module does not have, and is told when it uses that", async () => {
+    using folder = new Folder();
+    const lacks = (module: string, name: string) =>
+      `"${module}" has no export "${name}" in this version of xdev`;
+    assert.deepEqual(
+      await said(
+        folder,
+        `import { createHash, Nope } from "node:crypto";
+         import { nope } from "@earendil-works/pi-coding-agent";
+         class Mine extends Nope {}
+         const why = (use) => { try { return use(); } catch (error) { return error.message; } };
+         const said = [typeof createHash, why(() => new Mine()), why(() => nope())];`,
+      ),
+      ["function", lacks("node:crypto", "Nope"), lacks("@earendil-works/pi-coding-agent", "nope")],
+    );
+  });
+
   test("goes on without its native addons", async () => {
     using folder = new Folder();
     folder.file("ext/node_modules/dep/index.js", `exports.open = () => require("bindings")("x.node");`);

@@ -135,7 +135,7 @@ describe("a worker extension", () => {
   /** Modules that no extension can have, and what is said instead. */
   const refusals: [string, RegExp][] = [
     ["node:internal/inspect", /module "node:internal\/inspect" is not available/],
-    ["node:sqlite", /module "node:sqlite" is not available to a sandboxed extension/],
+    ["node:test", /module "node:test" is not available to a sandboxed extension/],
     ["xdev:system", /modules can't be imported by URL/],
   ];
   for (const [name, reason] of refusals) {
