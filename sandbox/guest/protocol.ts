@@ -17,6 +17,8 @@ export interface About {
   data: string;
   /** Whether it has the permission `wasm`. */
   wasm: boolean;
+  /** Of this program. */
+  version?: string;
   /** `ctx.mode` and `ctx.hasUI`; print, and nobody to ask, without it. */
   ui?: SessionUi;
   /**

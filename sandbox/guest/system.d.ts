@@ -58,6 +58,8 @@ declare module "xdev:system" {
     askNow(method: string, params: unknown): unknown;
     /** What was asked is asked anew. */
     forget(): void;
+    /** The theme that the session is drawn with. */
+    theme?(): unknown;
     ExtensionRuntimeNotInitializedError: new (action: string) => Error;
   }>;
   /** A line for the extension's log. */
@@ -74,5 +76,6 @@ declare module "xdev:system" {
     tmp: string;
     data: string;
     wasm: boolean;
+    version?: string;
   }>;
 }

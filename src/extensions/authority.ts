@@ -14,6 +14,7 @@ import { sessionFolders } from "../../sandbox/permissions/folders.ts";
 import { sha256 } from "../base/cache.ts";
 import { errorText, systemCode } from "../base/errors.ts";
 import { log } from "../base/log.ts";
+import { VERSION } from "../base/version.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
 import type { ExtensionSource } from "./discovery.ts";
 import type { ManagerOptions } from "./manager.ts";
@@ -77,6 +78,7 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
         tmp: folders.tmp,
         data: folders.data,
         wasm: session.wasm,
+        version: VERSION,
         ...(options.ui ? { ui: options.ui } : {}),
       },
     } satisfies Authority;

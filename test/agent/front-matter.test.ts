@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { parse } from "yaml";
-import { listOf, plainLines, splitFrontMatter } from "../../src/agent/front-matter.ts";
+import { listOf, splitFrontMatter } from "../../src/agent/front-matter.ts";
+import { plainLines } from "../../src/agent/front-matter-head.ts";
 
 describe("front matter", () => {
   test("is what stands between two lines of ---, and the rest is text", async () => {

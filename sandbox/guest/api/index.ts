@@ -14,6 +14,7 @@ import { defineLazyGlobals } from "./lazy-globals.ts";
 import { createLinks } from "./links.ts";
 import { createModules } from "./modules.ts";
 import { createExtensionApi, ExtensionRuntimeNotInitializedError, type Registry } from "./registry.ts";
+import { currentTheme } from "./services.ts";
 import { Session } from "./session.ts";
 import { createSystem } from "./system.ts";
 import { describeErrorAndPlace, Transmitter } from "./transmit.ts";
@@ -54,6 +55,7 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
     },
     askNow: (method: string, params: unknown) => session.askNow(method, params),
     forget: () => session.forget(),
+    theme: () => (registry.loading ? undefined : currentTheme((name: string) => modules.own(name), session)),
   };
   const modules = createModules(host, system);
   session.modelRegistry = () => modules.own("internal/model-registry").modelRegistry;

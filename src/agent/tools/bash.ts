@@ -1,35 +1,21 @@
 import { constants } from "node:os";
 import { stripControls } from "../../base/text.ts";
 import { formatMs } from "../../base/time.ts";
+import { BASH, type BashParams, DEFAULT_SECONDS } from "./bash-spec.ts";
 import type { BuiltinTool, ToolContext } from "./context.ts";
 import { findShell, runShell, type ShellEnd } from "./shell.ts";
 import { TailOutput } from "./tail-output.ts";
 import { throttle } from "./throttle.ts";
 import { defineTool, textResult } from "./tool.ts";
 
-const DEFAULT_SECONDS = 120;
 const MAX_SECONDS = 3600;
 const UPDATE_MS = 100;
-
-interface BashParams {
-  command: string;
-  timeout?: number;
-}
 
 /** `bash`: a shell command, its output as it comes, and no process left when the call is over. */
 export function bashTool(context: ToolContext): BuiltinTool {
   let shell: Promise<string> | undefined;
   return defineTool<BashParams>({
-    name: "bash",
-    description: "Run a shell command. Background processes are killed when it ends.",
-    parameters: {
-      type: "object",
-      properties: {
-        command: { type: "string" },
-        timeout: { type: "number", description: `Seconds, default ${DEFAULT_SECONDS}` },
-      },
-      required: ["command"],
-    },
+    ...BASH,
     async run({ command, timeout }, { signal, update }) {
       const timeoutMs = limitSeconds(timeout) * 1000;
       shell ??= findShell(context.env);

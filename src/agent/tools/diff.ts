@@ -3,7 +3,7 @@ import { countOf, type Replacement } from "./replacements.ts";
 const CONTEXT = 3;
 
 /** Lines `from` up to and without `to` (from 0) of the old text become `lines`. */
-interface Change {
+export interface Change {
   from: number;
   to: number;
   lines: string[];
@@ -17,16 +17,18 @@ export function unifiedDiff(
   text: string,
   replacements: readonly Replacement[],
 ): { diff: string; firstChangedLine: number } {
-  const old = text.split("\n");
   const changes = lineChanges(text, replacements);
+  const lines = unifiedHunks(text.split("\n"), changes, CONTEXT);
+  return { diff: lines.join("\n"), firstChangedLine: (changes[0]?.from ?? 0) + 1 };
+}
+
+/** Changes, in rising order, as the lines of a unified diff: those that are close to one another make one hunk. */
+export function unifiedHunks(old: readonly string[], changes: readonly Change[], context: number): string[] {
   const output: string[] = [];
   let shift = 0;
-  for (let i = 0; i < changes.length; ) {
-    let last = i;
-    while (last + 1 < changes.length && changes[last + 1]!.from - changes[last]!.to <= 2 * CONTEXT) last++;
-    const hunk = changes.slice(i, last + 1);
-    const start = Math.max(0, hunk[0]!.from - CONTEXT);
-    const end = Math.min(old.length, hunk.at(-1)!.to + CONTEXT);
+  for (const hunk of hunksOf(changes, context)) {
+    const start = Math.max(0, hunk[0]!.from - context);
+    const end = Math.min(old.length, hunk.at(-1)!.to + context);
     const body: string[] = [];
     let at = start;
     let grown = 0;
@@ -40,9 +42,19 @@ export function unifiedDiff(
     body.push(...old.slice(at, end).map((line) => ` ${line}`));
     output.push(`@@ -${start + 1},${end - start} +${start + 1 + shift},${end - start + grown} @@`, ...body);
     shift += grown;
-    i = last + 1;
   }
-  return { diff: output.join("\n"), firstChangedLine: (changes[0]?.from ?? 0) + 1 };
+  return output;
+}
+
+/** Changes whose lines around them touch one another belong together. */
+export function hunksOf(changes: readonly Change[], context: number): Change[][] {
+  const hunks: Change[][] = [];
+  for (const change of changes) {
+    const last = hunks.at(-1);
+    if (last && change.from - last.at(-1)!.to <= 2 * context) last.push(change);
+    else hunks.push([change]);
+  }
+  return hunks;
 }
 
 /** Whole-line changes: replacements that touch the same line become one. */

@@ -6,13 +6,13 @@ import { displayPath, explain, openRegular } from "./paths.ts";
 import { oneAtATime } from "./queue.ts";
 import { refuseBinary } from "./read.ts";
 import { applyReplacements, type Edit, findReplacements, toLf } from "./replacements.ts";
-import { defineTool, textResult, throwIfAborted } from "./tool.ts";
+import { defineTool, type ToolResult, textResult, throwIfAborted } from "./tool.ts";
 import { checkTarget } from "./write.ts";
 
 /** An edit holds the file in memory several times over. */
 const MAX_EDIT_BYTES = 32 * 1024 * 1024;
 
-interface EditParams {
+export interface EditParams {
   path: string;
   edits: Edit[];
 }
@@ -44,15 +44,12 @@ export function editTool({ cwd }: ToolContext): BuiltinTool {
       try {
         return await oneAtATime(absolute, async () => {
           throwIfAborted(signal);
-          const { bom, text: original } = await readWhole(absolute, name, cwd);
-          const text = toLf(original);
-          const replacements = findReplacements(text, edits, name);
-          const details = unifiedDiff(text, replacements);
+          const { content, result } = planEdit(await readWhole(absolute, name, cwd), edits, name);
           await checkTarget(absolute, cwd);
           // The last look: from here on the change is made, and reported as made.
           throwIfAborted(signal);
-          await writeFileAtomic(absolute, bom + applyReplacements(original, replacements));
-          return textResult(`Edited ${name}: ${edits.length} replaced`, details);
+          await writeFileAtomic(absolute, content);
+          return result;
         });
       } catch (error) {
         throw await explain(error, absolute, cwd);
@@ -61,16 +58,34 @@ export function editTool({ cwd }: ToolContext): BuiltinTool {
   });
 }
 
-async function readWhole(path: string, name: string, cwd: string): Promise<{ bom: string; text: string }> {
+/**
+ * What a file becomes by its edits, and the result once it is written. Throws, with what to do, if they can't be made, or the
+ * bytes are no text in UTF-8.
+ */
+export function planEdit(
+  bytes: Uint8Array,
+  edits: readonly Edit[],
+  name: string,
+): { content: string; result: ToolResult } {
+  refuseBinary(bytes, name, bytes.length);
+  const whole = decodeStrictly(bytes, name);
+  const bom = whole.startsWith("\uFEFF") ? "\uFEFF" : "";
+  const original = whole.slice(bom.length);
+  const text = toLf(original);
+  const replacements = findReplacements(text, edits, name);
+  return {
+    content: bom + applyReplacements(original, replacements),
+    result: textResult(`Edited ${name}: ${edits.length} replaced`, unifiedDiff(text, replacements)),
+  };
+}
+
+async function readWhole(path: string, name: string, cwd: string): Promise<Uint8Array> {
   const { handle, stats } = await openRegular(path, cwd);
   try {
     if (stats.size > MAX_EDIT_BYTES) {
       throw new Error(`${name} has ${formatBytes(stats.size)}; the most is ${formatBytes(MAX_EDIT_BYTES)}`);
     }
-    const bytes = await handle.readFile();
-    refuseBinary(bytes, name, stats.size);
-    const text = decodeStrictly(bytes, name);
-    return text.startsWith("\uFEFF") ? { bom: "\uFEFF", text: text.slice(1) } : { bom: "", text };
+    return await handle.readFile();
   } finally {
     await handle.close();
   }

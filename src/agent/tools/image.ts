@@ -17,7 +17,7 @@ export function imageType(head: Uint8Array): string | undefined {
 
 /** The whole image as a result. `name` is how the model knows the file. */
 export async function readImage(
-  handle: FileHandle,
+  handle: Pick<FileHandle, "read" | "stat">,
   mimeType: string,
   name: string,
   signal: AbortSignal | undefined,

@@ -16,7 +16,7 @@ export interface Line {
  * to stop, or a promise where it wants to give way to other work. A file that ends in a line feed has no empty last line.
  */
 export async function eachLine(
-  handle: FileHandle,
+  handle: Pick<FileHandle, "read">,
   options: { maxBytes: number; signal?: AbortSignal | undefined },
   take: (line: Line) => boolean | Promise<boolean>,
 ): Promise<void> {

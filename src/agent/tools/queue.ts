@@ -7,7 +7,11 @@ const tails = new Map<string, Promise<unknown>>();
  * other. The file is known by its canonical path: a link and its target wait for one another.
  */
 export async function oneAtATime<T>(path: string, work: () => Promise<T>): Promise<T> {
-  const key = await canonicalPath(path);
+  return await inTurn(await canonicalPath(path), work);
+}
+
+/** Runs `work` after all earlier work that was given with this key, here or through `oneAtATime`, has ended. */
+export async function inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
   const before = tails.get(key) ?? Promise.resolve();
   const result = before.then(work);
   const tail = result.catch(() => {});

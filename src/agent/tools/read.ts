@@ -12,15 +12,20 @@ const COUNT_ALL_BYTES = 16 * 1024 * 1024;
 /** How much of a file is looked at to tell text from other data. */
 const PROBE_BYTES = 8192;
 
-interface ReadParams {
+export interface ReadParams {
   path: string;
   offset?: number;
   limit?: number;
 }
 
-interface Range {
+/** Lines: the first one's number, from 1, and how many. */
+export interface Range {
   first: number;
   limit: number;
+}
+
+export function rangeOf({ offset, limit }: ReadParams): Range {
+  return { first: wholeNumber(offset, 1, 1), limit: wholeNumber(limit, MAX_LINES, 1) };
 }
 
 /** `read`: text with line numbers, from any line on, or an image. */
@@ -37,10 +42,9 @@ export function readTool({ cwd }: ToolContext): BuiltinTool {
       },
       required: ["path"],
     },
-    async run({ path, offset, limit }, { signal }) {
-      const absolute = resolvePath(path, cwd);
-      const range = { first: wholeNumber(offset, 1, 1), limit: wholeNumber(limit, MAX_LINES, 1) };
-      return await abortable(readFile(absolute, cwd, range, signal), signal);
+    async run(params, { signal }) {
+      const absolute = resolvePath(params.path, cwd);
+      return await abortable(readFile(absolute, cwd, rangeOf(params), signal), signal);
     },
   });
 }
@@ -53,18 +57,28 @@ async function readFile(
 ): Promise<ToolResult> {
   const { handle, stats } = await openRegular(path, cwd);
   try {
-    const name = displayPath(path, cwd);
-    const probe = Buffer.alloc(PROBE_BYTES);
-    const head = probe.subarray(0, (await handle.read(probe, 0, PROBE_BYTES, 0)).bytesRead);
-    // The size proves nothing: files of /proc have none and yet have content.
-    if (head.length === 0) return textResult(`${name} is empty`);
-    const image = imageType(head);
-    if (image) return await readImage(handle, image, name, signal);
-    refuseBinary(head, name, stats.size);
-    return await readText(handle, name, stats.size, range, signal);
+    return await readOpened(handle, displayPath(path, cwd), stats.size, range, signal);
   } finally {
     await handle.close();
   }
+}
+
+/** The result for what is open as `handle`, of `size` bytes; `name` is how the model knows it. */
+export async function readOpened(
+  handle: Pick<FileHandle, "read" | "stat">,
+  name: string,
+  size: number,
+  range: Range,
+  signal: AbortSignal | undefined,
+): Promise<ToolResult> {
+  const probe = Buffer.alloc(PROBE_BYTES);
+  const head = probe.subarray(0, (await handle.read(probe, 0, PROBE_BYTES, 0)).bytesRead);
+  // The size proves nothing: files of /proc have none and yet have content.
+  if (head.length === 0) return textResult(`${name} is empty`);
+  const image = imageType(head);
+  if (image) return await readImage(handle, image, name, signal);
+  refuseBinary(head, name, size);
+  return await readText(handle, name, size, range, signal);
 }
 
 /** Throws if a file that starts with `head` is not text in UTF-8 or a superset of ASCII. */
@@ -76,7 +90,7 @@ export function refuseBinary(head: Uint8Array, name: string, size: number): void
 }
 
 async function readText(
-  handle: FileHandle,
+  handle: Pick<FileHandle, "read">,
   name: string,
   size: number,
   { first, limit }: Range,

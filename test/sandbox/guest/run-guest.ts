@@ -21,25 +21,32 @@ export async function outside(scenario: Scenario): Promise<unknown> {
 
 export interface Guest extends AsyncDisposable {
   rights: FakeRights;
+  /** Where it works. */
+  folder: Folder;
   /** What it logged: `level text`. */
   log: string[];
   run(name: string): Promise<unknown>;
 }
 
-/** Loads one extension that has all the scenarios. */
+/** Loads one extension that has all the scenarios. `packages` are further modules that they get: from their names there to what is imported. */
 export async function guestOf(
   scenarios: Readonly<Record<string, Scenario>>,
   rights = new FakeRights((request) => request.kind !== "write"),
+  packages: Readonly<Record<string, string>> = {},
 ): Promise<Guest> {
   const folder = new Folder();
-  const imports = MODULES.map((name) => `import ${name} from "node:${name}";`).join("\n");
+  const imports = [
+    ...MODULES.map((name) => `import ${name} from "node:${name}";`),
+    ...Object.entries(packages).map(([name, from]) => `import * as ${name} from ${JSON.stringify(from)};`),
+  ].join("\n");
   const texts = Object.entries(scenarios).map(([name, run]) => `${JSON.stringify(name)}: ${run}`);
   const file = folder.file(
     "guest.js",
     `${imports}
-const modules = { ${MODULES.join()} };
+const modules = { ${[...MODULES, ...Object.keys(packages)].join()}, pi: undefined };
 const scenarios = {\n${texts.join(",\n")}\n};
 export default (pi) => {
+  modules.pi = pi;
   pi.registerTool({
     name: "run", label: "run", description: "", parameters: { type: "object" },
     async execute(id, { name }) {
@@ -81,6 +88,7 @@ export default (pi) => {
   if (!tool) throw new Error(manager.failures()[0]?.reason ?? "no tool");
   return {
     rights,
+    folder,
     log,
     async run(name) {
       const result = await tool.execute("c", { name });

@@ -1,11 +1,78 @@
 /**
  * The agent's package as a guest module: `xdev`, `@f5-sales-demo/xcsh`, `…/pi-coding-agent` of each scope. It is evaluated when an
- * extension imports it, so what is large belongs behind a getter or in another of the guest's texts.
- *
- * Here is what only the API's code has; the agent's helpers (guards, tool factories, components, …) are exported below it.
+ * extension imports it, so what is large is in texts of their own, each evaluated when a name of it is first asked for.
  */
-import { agent } from "xdev:system";
+import { agent, own } from "xdev:system";
+import { withParts } from "../../in-parts.ts";
+import * as config from "./config.ts";
+import * as conversation from "./conversation.ts";
+import * as eventBus from "./event_bus.ts";
+import * as frontMatter from "./front_matter.ts";
+import * as guards from "./guards.ts";
+import * as images from "./images.ts";
+import { CredentialSynchronizationError, copyToClipboard, refusedExports } from "./refused.ts";
+import { createSyntheticSourceInfo } from "./source_info.ts";
+import * as tokens from "./tokens.ts";
+import { formatReadLineRange } from "./tools/draw.ts";
+import * as truncate from "./truncate.ts";
 
-export const { complete, storageFolder, ExtensionRuntimeNotInitializedError } = agent;
+const { complete, storageFolder, ExtensionRuntimeNotInitializedError, pi } = agent;
 
-export default agent.pi;
+const early = {
+  ...refusedExports(),
+  ...config,
+  ...conversation,
+  ...eventBus,
+  ...frontMatter,
+  ...guards,
+  ...images,
+  ...tokens,
+  ...truncate,
+  CredentialSynchronizationError,
+  copyToClipboard,
+  createSyntheticSourceInfo,
+  formatReadLineRange,
+  VIRTUAL_MODEL_STATE_ENTRY: "virtual-model-state",
+  // What only the API's code has.
+  complete,
+  storageFolder,
+  ExtensionRuntimeNotInitializedError,
+  default: pi,
+};
+
+const words = (text: string): string[] => text.trim().split(/\s+/);
+
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  "internal/agent-tools": words(`
+    bashTool codingTools createBashTool createBashToolDefinition createCodingTools createEditTool createEditToolDefinition
+    createFindTool createFindToolDefinition createGrepTool createGrepToolDefinition createLocalBashOperations createLsTool
+    createLsToolDefinition createReadOnlyTools createReadTool createReadToolDefinition createWriteTool createWriteToolDefinition
+    detectSupportedImageMimeTypeFromFile editTool findTool generateDiffString generateUnifiedPatch grepTool lsTool readOnlyTools
+    readTool withFileMutationQueue writeTool`),
+  "internal/agent-theme": words(`
+    DynamicBorder Theme getEditorTheme getLanguageFromPath getMarkdownTheme getSelectListTheme getSettingsListTheme highlightCode
+    appKeyHint initTheme keyHint keyText rawKeyHint renderDiff theme`),
+  "internal/agent-screen": words(`
+    AssistantMessageComponent BashExecutionComponent BorderedLoader BranchSummaryMessageComponent CompactionSummaryMessageComponent
+    CustomMessageComponent ExtensionSelectorComponent HookSelectorComponent ShowImagesSelectorComponent
+    SkillInvocationMessageComponent ThemeSelectorComponent ThinkingSelectorComponent ToolExecutionComponent UserMessageComponent
+    UserMessageSelectorComponent truncateToVisualLines`),
+  "internal/agent-editor": words(`
+    CustomEditor ExtensionEditorComponent ExtensionInputComponent HookEditorComponent HookInputComponent`),
+  "internal/agent-session": words(`
+    AuthStorage CURRENT_SESSION_VERSION DefaultResourceLoader ModelRegistry ProjectTrustStore SessionManager SettingsManager
+    buildContextEntries buildSessionContext buildSessionProjection collectEntriesForBranchSummary compact findCutPoint
+    findTurnStartIndex formatSkillsForPrompt generateBranchSummary generateSummary generateSummaryWithUsage
+    getLatestCompactionEntry hasTrustRequiringProjectResources loadProjectContextFiles loadSkills loadSkillsFromDir
+    migrateSessionEntries parseSessionEntries parseSkillBlock prepareBranchEntries prepareCompaction readStoredCredential
+    sessionEntryToContextMessages`),
+  // What oh-my-pi's package gives besides.
+  "pi-tui": ["Container", "Markdown", "Spacer", "Text"],
+};
+
+export const all: Record<string, unknown> = withParts(early, [
+  ...Object.entries(PARTS).map(([part, names]) => ({ names, load: () => own(part) })),
+  { names: ["logger"], load: () => pi as Record<string, unknown> },
+  { names: ["z"], load: () => own("zod") },
+  { names: ["zod"], load: () => ({ zod: own("zod") }) },
+]);
