@@ -4,7 +4,7 @@ import { isThinkingLevel } from "../agent/session/models.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import { oneLine, stripControls } from "../base/text.ts";
-import type { SentContent, SessionActions } from "../extensions/session-calls.ts";
+import type { SentContent, SentMessage, SessionActions } from "../extensions/session-calls.ts";
 import { publicModel } from "../models/public.ts";
 
 /**
@@ -58,7 +58,25 @@ export interface RunFacts {
 
 const NO_RUN: RunFacts = { isProjectTrusted: false, settings: {}, notice() {}, shutdown() {} };
 
-export function sessionActions(session: AgentSession, run: RunFacts = NO_RUN): SessionActions {
+/** What all extensions together may say in a run of the program, in characters: a flood must fill neither memory nor disk. */
+const MAX_SAID = 256 * 1024 * 1024;
+
+export function sessionActions(
+  session: AgentSession,
+  run: RunFacts = NO_RUN,
+  maxSaid: number = MAX_SAID,
+): SessionActions {
+  let said = 0;
+  const count = (what: SentMessage | string | SentContent): void => {
+    const { length } = JSON.stringify(what);
+    if (said + length > maxSaid) {
+      throw new XdevError(
+        "too-much",
+        `extensions may say ${maxSaid} characters in a run, and that much is said`,
+      );
+    }
+    said += length;
+  };
   const split = (content: string | SentContent) => {
     if (typeof content === "string") return { text: content, images: [] };
     const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
@@ -86,8 +104,12 @@ export function sessionActions(session: AgentSession, run: RunFacts = NO_RUN): S
     },
     settings: () => run.settings,
     commands: () => session.commands(),
-    sendMessage: (message, options) => session.sendCustomMessage(message, options),
+    async sendMessage(message, options) {
+      count(message);
+      await session.sendCustomMessage(message, options);
+    },
     async sendUserMessage(content, deliverAs) {
+      count(content);
       const { text, images } = split(content);
       await session.prompt(text, {
         images,

@@ -173,3 +173,17 @@ test("reloads that are asked for while one goes on are one", async () => {
   await Promise.all(Array.from({ length: 100 }, () => actions.reload()));
   assert.equal(t.of("session_start").filter(({ reason }) => reason === "reload").length, 1);
 });
+
+test("what extensions say in a run has an end, however it is to be delivered", async () => {
+  using folder = new Folder();
+  await using t = await startSession(folder, []);
+  await t.session.start("startup");
+  const actions = sessionActions(t.session, undefined, 1000);
+  const message = { customType: "x", content: "y".repeat(300), display: true };
+  await actions.sendMessage(message, {});
+  await actions.sendMessage(message, { deliverAs: "nextTurn" });
+  await assert.rejects(actions.sendMessage({ ...message, content: "y".repeat(600) }, {}), {
+    code: "too-much",
+  });
+  await assert.rejects(actions.sendUserMessage("y".repeat(900), "followUp"), { code: "too-much" });
+});
