@@ -383,13 +383,9 @@ export class Extension {
     const parsed = parseInbound(value);
     if ("problem" in parsed) return this.#die(parsed.problem);
     const frame = parsed.frame;
-<<<<<<< HEAD
     const isEarly =
       BEFORE_CAPABILITIES.has(frame.type) || (frame.type === "call" && this.#mayCallEarly(frame));
-    if (this.state !== "ready" && !isEarly) {
-=======
-    if (!this.#hasRegistered && !BEFORE_CAPABILITIES.has(frame.type)) {
->>>>>>> 62a689e (Extensions that only wait to be called sleep until they are needed; a reload exchanges what has changed and nothing else)
+    if (!this.#hasRegistered && !isEarly) {
       return this.#die(`sent a ${frame.type} frame before its capabilities`);
     }
     switch (frame.type) {
@@ -414,15 +410,16 @@ export class Extension {
         return this.#requests.update(String(frame.id), frame.payload);
       case "call":
         if (!this.#countFrame()) return;
-        if (!this.has("call") && this.state === "ready")
+        if (!this.has("call") && this.#hasRegistered)
           return this.#die("sent a call frame without the feature");
         return void this.#call(frame);
     }
   }
 
   /** What a module may look up while it loads: it changes nothing. */
-  #mayCallEarly({ method }: CallFrame): boolean 
+  #mayCallEarly({ method }: CallFrame): boolean {
     return this.kind === "worker" && method === "models.known";
+  }
 
   /** A frame that nobody asked for; false if that was too many. */
   #countFrame(): boolean {
@@ -456,7 +453,7 @@ export class Extension {
   }
 
   /** It registers something else from now on. A policy stays one: what does not check calls any more must not let them pass unseen. */
-  #register({ payload }: Extract<InboundFrame, type: "register" >): void {
+  #register({ payload }: Extract<InboundFrame, { type: "register" }>): void {
     if (!this.has("register")) return this.#die("sent a register frame without the feature");
     if (!this.#registrations.take(1)) {
       return this.#die(`registered anew more than ${REGISTRATIONS_PER_SECOND} times in a second`);
