@@ -17,6 +17,8 @@ async function main(invocation: Invocation): Promise<number> {
   const { guardProcess } = await import("./cli/process-guard.ts");
   return guardProcess(async (interrupt) => {
     switch (invocation.command) {
+      case "help":
+        return (await import("./cli/help.ts")).help(invocation, interrupt);
       case "run":
         return (await import("./cli/run.ts")).run(invocation, interrupt);
       case "ext-list":

@@ -21,6 +21,7 @@
  */
 import type { AgentEvent, AgentMessage, QueueMode, ThinkingLevel } from "@earendil-works/pi-agent-core";
 import type { Api, ImageContent, Model, TextContent, Usage } from "@earendil-works/pi-ai";
+import type { Completion } from "../extensions/offers.ts";
 import type { SessionEntry, SessionHeader, TreeNode } from "../session/types.ts";
 
 export type { AgentMessage, QueueMode, ThinkingLevel } from "@earendil-works/pi-agent-core";
@@ -196,6 +197,8 @@ export interface SessionCommand {
   description?: string;
   /** What may follow it, as its author says. */
   argumentHint?: string;
+  /** Whether its extension offers what may follow it (`completions`). */
+  completes?: boolean;
   source: "extension" | "prompt" | "skill";
   sourceInfo: {
     path: string;
@@ -346,6 +349,12 @@ export interface AgentSession {
   appendEntry(customType: string, data: unknown): string;
 
   commands(): SessionCommand[];
+  /** What may follow a command of an extension, by the name that `commands` gives; nothing if the extension takes too long. */
+  completions(command: string, prefix: string): Promise<Completion[]>;
+  /** What extensions have put on keys. */
+  shortcuts(): { key: string; description: string; extension: string }[];
+  /** Runs one. Rejects with `usage` for a key that nobody has, and with what the extension says went wrong. */
+  runShortcut(key: string): Promise<void>;
   allTools(): { name: string; description: string }[];
   activeTools(): string[];
   /** Throws for a name that no tool has. */

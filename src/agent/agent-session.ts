@@ -183,6 +183,22 @@ function sessionOf(core: Core): AgentSession {
     },
 
     commands: () => listCommands(core),
+    async completions(name, prefix) {
+      const { manager } = core.options;
+      const found = manager?.findCommand(`/${name}`);
+      return found ? manager!.offers.complete(found.extension, found.command, prefix) : [];
+    },
+    shortcuts: () =>
+      (core.options.manager?.offers.shortcuts() ?? []).map(({ key, description, extension }) => ({
+        key,
+        description,
+        extension: extension.name,
+      })),
+    async runShortcut(key) {
+      const { manager } = core.options;
+      if (!manager) throw new XdevError("usage", `no extension has the shortcut ${key}`);
+      await manager.offers.runShortcut(key);
+    },
     allTools: () => tools.all().map(({ name, description }) => ({ name, description })),
     activeTools: () => tools.active().map(({ name }) => name),
     limitTools: (names) => tools.limit(names),

@@ -9,6 +9,7 @@ import { didYouMean } from "../config/suggest.ts";
 import { HOOK_EVENTS, type HookEvent, isHookEvent } from "../hooks/events.ts";
 import type { AuthorInvocation } from "./author-args.ts";
 import type { PermissionInvocation, SessionsInvocation } from "./command-args.ts";
+import { isOption, type LateWords } from "./extension-flags.ts";
 import { addAllowFlags, allowFlags, withFlagValues } from "./permission-args.ts";
 import { addSessionFlags, type SessionChoice, sessionChoice } from "./session-args.ts";
 
@@ -41,7 +42,10 @@ export interface RunOptions extends CommonOptions {
 }
 
 export type Invocation =
-  | { command: "run"; prompt: string; files: string[]; options: RunOptions }
+  /** `late`: words that are perhaps options of extensions; then the prompt and the files are what they leave (`lateWords`). */
+  | { command: "run"; prompt: string; files: string[]; options: RunOptions; late?: LateWords }
+  /** The help of the program itself, to which extensions add their options. */
+  | { command: "help"; text: string; options: RunOptions }
   | {
       command: "ext-list";
       json: boolean;
@@ -82,7 +86,10 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
   const found = (invocation: Invocation): void => {
     result = invocation;
   };
-  const program = define(found);
+  let said = "";
+  const program = define(found, argv, (text) => {
+    said += text;
+  });
   // Most starts name no command and ask for no help: to define them all costs a start 2 ms.
   if (argv.some((word) => COMMANDS.has(word) || /^-(?:-help|[^-]*h)/.test(word))) {
     (await import("./command-args.ts")).addCommands(program, found);
@@ -91,12 +98,20 @@ export async function parseArguments(argv: readonly string[]): Promise<Invocatio
     program.parse(withFlagValues(argv), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
+    if (said.startsWith("Usage: xdev [")) {
+      return { command: "help", text: said, options: runOptions(program.opts()) };
+    }
+    if (said !== "") (await import("../base/output.ts")).print("stdout", said);
     return { command: "none", status: error.exitCode === 0 ? 0 : 2 };
   }
   return result;
 }
 
-function define(found: (invocation: Invocation) => void): Command {
+function define(
+  found: (invocation: Invocation) => void,
+  argv: readonly string[],
+  writeOut: (text: string) => void,
+): Command {
   const program = new Command("xdev")
     .description("A coding agent that keeps its extensions in a sandbox.")
     .version(VERSION, "-V, --version", "print the version")
@@ -104,7 +119,10 @@ function define(found: (invocation: Invocation) => void): Command {
     .helpCommand("help [command]", "print the help of a command")
     .enablePositionalOptions()
     .showSuggestionAfterError()
-    .configureOutput({ outputError: (text, write) => write(`xdev: ${text.replace(/^error: /, "")}`) })
+    .configureOutput({
+      writeOut,
+      outputError: (text, write) => write(`xdev: ${text.replace(/^error: /, "")}`),
+    })
     .exitOverride()
     .argument("[prompt...]", "what to do; @FILE attaches a text file or an image");
 
@@ -145,9 +163,12 @@ function define(found: (invocation: Invocation) => void): Command {
 
   program.commandsGroup("Commands:");
   program.addHelpText("after", EXAMPLES);
+  // Extensions bring options of their own: see `lateOptions`.
+  program.allowUnknownOption();
   program.action((words: string[], options: Record<string, unknown>) => {
-    const { prompt, files } = splitWords(words);
-    found({ command: "run", prompt, files, options: runOptions(options) });
+    const run = runOptions(options);
+    const late = lateOptions(program, words, argv, run);
+    found({ command: "run", ...splitWords(words), options: run, ...(late ? { late } : {}) });
   });
 
   // Options before a command's name are meant for the command.
@@ -156,6 +177,37 @@ function define(found: (invocation: Invocation) => void): Command {
   });
 
   return program;
+}
+
+/** Words that xdev does not know and an extension may. Where there can be none, they are an error at once. */
+function lateOptions(
+  program: Command,
+  words: readonly string[],
+  argv: readonly string[],
+  { extensions, discover }: RunOptions,
+): LateWords | undefined {
+  const end = argv.indexOf("--");
+  // What stands behind `--` is the end of the words.
+  const restCount = end === -1 ? 0 : argv.length - end - 1;
+  const before = words.slice(0, words.length - restCount).filter((word) => word !== "--");
+  const unknown = before.find(isOption);
+  if (unknown === undefined) return undefined;
+  if (!unknown.startsWith("--") || (extensions.length === 0 && !discover)) {
+    program.allowUnknownOption(false);
+    (program as unknown as { unknownOption(flag: string): never }).unknownOption(unknown);
+  }
+  return { words: before, rest: words.slice(words.length - restCount) };
+}
+
+/** The names of xdev's own options, without dashes. */
+export function ownOptions(): string[] {
+  const program = define(
+    () => {},
+    [],
+    () => {},
+  );
+  const names = program.options.flatMap(({ long }) => (long ? [long.slice(2)] : []));
+  return [...names, "help", "no-help"];
 }
 
 const EXAMPLES = `

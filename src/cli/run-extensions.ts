@@ -19,6 +19,7 @@ import type { ResolvedModel } from "../models/index.ts";
 import type { RegisteredProvider } from "../models/registered.ts";
 import type { Mode } from "../modes/mode.ts";
 import type { Invocation } from "./args.ts";
+import { givenFlags, type LateWords } from "./extension-flags.ts";
 import { type TrustedWorkspace, trustedWorkspace, wasTrusted } from "./workspace.ts";
 
 /** Whether it looks as if there will be a worker to start, without a look at what the files are. */
@@ -71,6 +72,8 @@ export interface RunState {
   /** Which extension registered each. */
   providerOwners: Map<string, string>;
   registering: Promise<void>[];
+  /** What the command line says of flags of extensions, and whose they are. */
+  flags: readonly { extension: string; name: string; value: boolean | string | undefined }[];
   /** Set as soon as it is known. */
   model: ResolvedModel | undefined;
   /** All the models that the user has. */
@@ -94,6 +97,8 @@ export interface ExtensionParts {
   workspace: Promise<TrustedWorkspace | undefined>;
   /** Called when all have been started and nothing is left but to wait for them. */
   onStarted: () => void;
+  /** Options of the command line that may be flags of extensions. */
+  late: LateWords | undefined;
   sources: readonly ExtensionSource[] | undefined;
   wrapChannel: ManagerOptions["wrapChannel"];
   interrupt: AbortSignal;
@@ -157,6 +162,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       flags,
       // In json mode standard output is a program's; who reads it can't answer.
       user: client ? client.user : options.mode === "json" ? undefined : () => terminalUser(interrupt),
+      ...(parts.late ? { given: givenFlags(parts.late) } : {}),
       ui,
       notice: (text) => mode.notice(text),
     }),
@@ -198,6 +204,8 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
           (await state.session?.readEntries())?.filter(({ type }) => type === "custom") ?? [],
       },
       actions: () => state.actions,
+      flag: (extension, name) =>
+        state.flags.find((flag) => flag.extension === extension && flag.name === name)?.value,
       model: {
         async complete(prompt, systemPrompt, maxTokens, signal) {
           if (!state.model) throw new Error("the run has no model yet: wait for session_start");

@@ -25,6 +25,7 @@ import { createPrintMode } from "../modes/print.ts";
 import type { Invocation } from "./args.ts";
 import { extensionStatus } from "./ext-status.ts";
 import { isExtensionCommand } from "./extension-command.ts";
+import { registeredFlags } from "./extension-flags.ts";
 import { loadHooksBus } from "./hooks.ts";
 import { EXIT, rejectOnAbort } from "./process-guard.ts";
 import { type PromptInput, readPrompt } from "./prompt-input.ts";
@@ -55,13 +56,13 @@ const INTERRUPTED_MS = 300;
 
 /** Runs the prompt and gives the exit status. Throws `XdevError` for what the user has to correct first. */
 export async function run(
-  { prompt, files, options }: RunInvocation,
+  { prompt, files, options, late }: RunInvocation,
   interrupt: AbortSignal,
   extras: RunExtras = {},
 ): Promise<number> {
   setVerbose(options.verbose === true);
   if (options.mode === "acp" && !extras.mode) {
-    refusePrompt("acp", prompt, files);
+    if (!late) refusePrompt("acp", prompt, files);
     const { serveAcp } = await import("../modes/acp/server.ts");
     return serveAcp({
       dataDir: dataDirectory(options.dataDir, process.env, startFolder()),
@@ -70,7 +71,13 @@ export async function run(
       // Each session of the editor's is a run of its own, in the folder that it names.
       run: ({ cwd, choice, mode, signal }) =>
         run(
-          { command: "run", prompt: "", files: [], options: { ...options, cwd, session: choice } },
+          {
+            command: "run",
+            prompt: "",
+            files: [],
+            options: { ...options, cwd, session: choice },
+            ...(late ? { late } : {}),
+          },
           signal,
           { mode },
         ),
@@ -87,7 +94,7 @@ export async function run(
     (options.mode === "json"
       ? createJsonMode(interrupt)
       : options.mode === "rpc"
-        ? await rpcMode(prompt, files, interrupt)
+        ? await rpcMode(late ? "" : prompt, late ? [] : files, interrupt)
         : createPrintMode({ answer: extras.answer, renderers: (tool) => renderers?.(tool) }));
   const queue = createMessageQueue();
   const abandoned = new AbortController();
@@ -106,6 +113,7 @@ export async function run(
     providers: new Map(),
     providerOwners: new Map(),
     registering: [],
+    flags: [],
     model: undefined,
     catalog: async () => {
       const { modelCatalog } = await import("../models/catalog.ts");
@@ -122,7 +130,7 @@ export async function run(
   const onStarted = started.resolve;
   const extensions = loadExtensions({
     ...{ options, dataDir, settings, mode, queue, state, workspace, onStarted, sources, wrapChannel },
-    interrupt,
+    ...{ late, interrupt },
   });
   extensions.catch(() => started.resolve());
   // Extensions need the longest and load beside us: nothing else may keep them from their start.
@@ -137,6 +145,9 @@ export async function run(
     },
     () => {},
   );
+  // Whose the words of the command line are is known when extensions have said their flags.
+  const words = extensions.then((manager) => registeredFlags(manager, state, late));
+  words.catch(() => {});
   try {
     const hooks = Promise.all([workspace, opening]).then(([trusted, { store }]) =>
       loadHooksBus(
@@ -162,17 +173,20 @@ export async function run(
     model.catch(() => {});
     // Its SDK loads while extensions shake hands.
     void model.then(({ resolved }) => resolved.preload()).catch(() => {});
+    const first = <T>(work: Promise<T>) => Promise.race([work, rejectOnAbort(interrupt)]);
+    const said = late ? ((await first(words)) ?? { prompt, files }) : { prompt, files };
+    if (late && mode.client) refusePrompt(options.mode === "acp" ? "acp" : "rpc", said.prompt, said.files);
+    const prompted = () => readPrompt(said.prompt, said.files, startFolder(), cwd, interrupt);
     const parts = Promise.all([
       import("../agent/agent-session.ts"),
       import("../agent/prompt.ts"),
       import("../agent/instructions.ts").then(({ loadInstructions }) => loadInstructions(dataDir, cwd)),
       loadTools(cwd, dataDir),
-      mode.client ? NO_PROMPT : readPrompt(prompt, files, startFolder(), cwd, interrupt),
+      mode.client ? NO_PROMPT : prompted(),
       hasResources(dataDir),
       import("../agent/session/lifecycle.ts"),
     ]);
     // Whatever is wrong is told at once: an extension may take its time. Those that have started end with the program.
-    const first = <T>(work: Promise<T>) => Promise.race([work, rejectOnAbort(interrupt)]);
     const [
       { createAgentSession },
       { systemPrompt },
@@ -189,6 +203,7 @@ export async function run(
     );
     let session: AgentSession | undefined;
     try {
+      await words;
       extras.onLoaded?.(manager);
       const status = mayBeCommand ? await extensionStatus(input.text, manager) : undefined;
       if (status !== undefined) {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { Broker } from "../../sandbox/broker/index.ts";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
-import { MAX_CALL_BYTES, type SessionUi } from "../../sandbox/guest/protocol.ts";
+import { type About, MAX_CALL_BYTES, type SessionUi } from "../../sandbox/guest/protocol.ts";
 import type { Denials, User } from "../../sandbox/permissions/asker.ts";
 import type { RunFlags } from "../../sandbox/permissions/flags.ts";
 import { sessionFolders } from "../../sandbox/permissions/folders.ts";
@@ -29,6 +29,8 @@ export interface SessionAuthorityOptions {
   flags?: RunFlags | undefined;
   /** Who is asked; nobody without it. */
   user?: (() => Promise<User | undefined>) | undefined;
+  /** Options of the command line that may be flags of extensions. */
+  given?: About["flags"] | undefined;
   /** How the session is shown. */
   ui?: SessionUi | undefined;
   /** Tells the user something once. */
@@ -80,6 +82,7 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
         wasm: session.wasm,
         version: VERSION,
         ...(options.ui ? { ui: options.ui } : {}),
+        ...(options.given ? { flags: options.given } : {}),
       },
     } satisfies Authority;
   };

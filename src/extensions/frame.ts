@@ -33,6 +33,8 @@ const toolSpec = v.object({
   /** What the system prompt says of it while it is active: a line, and rules. */
   promptSnippet: v.nullish(v.pipe(v.string(), v.maxLength(2000))),
   promptGuidelines: v.nullish(v.pipe(v.array(v.pipe(v.string(), v.maxLength(2000))), v.maxLength(50))),
+  /** Whether other tools may run beside it; `parallel` by default. */
+  executionMode: v.nullish(v.picklist(["sequential", "parallel"])),
   /** It makes the arguments fit for its schema itself, and checks them then. */
   prepares: v.nullish(v.boolean()),
   /** Whether it draws its calls and its results (the event `render`). */

@@ -22,7 +22,7 @@ import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName, FAMILY_EVENT
 import { Guests } from "./guests.ts";
 import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
 import { type Member, MemberMaker } from "./member.ts";
-import { assignNames, processToolName, workerToolName } from "./names.ts";
+import { assignNames, BUILTIN_COMMANDS, processToolName, workerToolName } from "./names.ts";
 import { Offers } from "./offers.ts";
 import { planReload, type ReloadPlan } from "./reload.ts";
 import type { DrawResult } from "./render/lookup.ts";
@@ -437,15 +437,24 @@ export class ExtensionManager {
 
   /** All commands, for completion and for help. */
   commands(): ExtensionCommand[] {
+    const isTaken = (extension: Extension, name: string): boolean => {
+      if (extension.kind !== "worker" || !BUILTIN_COMMANDS.has(name)) return false;
+      this.noticeOnce(
+        `extension ${extension.name}: its command /${name} is skipped, xdev has one of that name`,
+      );
+      return true;
+    };
     return this.#ready().flatMap((extension) =>
-      (extension.capabilities?.commands ?? []).map((spec) => ({
-        extension,
-        command: spec.name,
-        description: stripControls(spec.description ?? ""),
-        completions: spec.completions.map(oneLine),
-        completes: spec.completes === true || spec.completions.length > 0,
-        word: `/ext:${extension.name}:${spec.name}`,
-      })),
+      (extension.capabilities?.commands ?? [])
+        .filter(({ name }) => !isTaken(extension, name))
+        .map((spec) => ({
+          extension,
+          command: spec.name,
+          description: stripControls(spec.description ?? ""),
+          completions: spec.completions.map(oneLine),
+          completes: spec.completes === true || spec.completions.length > 0,
+          word: `/ext:${extension.name}:${spec.name}`,
+        })),
     );
   }
 

@@ -1,6 +1,9 @@
 import { basename, extname } from "node:path";
 import { sha256Hash } from "../platform/hash.ts";
 
+/** Commands of xdev's own, which no module can have. */
+export const BUILTIN_COMMANDS: ReadonlySet<string> = new Set(["ext", "reload"]);
+
 /** The providers' limit on a tool name, in characters. */
 const MAX_TOOL_NAME = 64;
 

@@ -22,6 +22,7 @@ export function extensionTool(extension: Extension, spec: ToolSpec, name: string
     label: stripControls(spec.label ?? spec.name),
     description: spec.description ?? "",
     path: extension.path,
+    ...(spec.executionMode == null ? {} : { executionMode: spec.executionMode }),
     ...(spec.promptSnippet == null ? {} : { promptSnippet: spec.promptSnippet }),
     ...(spec.promptGuidelines == null ? {} : { promptGuidelines: spec.promptGuidelines }),
     parameters:

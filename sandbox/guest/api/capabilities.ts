@@ -67,6 +67,7 @@ export function toolSpec(
         : undefined,
     promptSnippet,
     promptGuidelines,
+    executionMode: tool.executionMode,
     prepares: typeof tool.prepareArguments === "function" ? true : undefined,
     drawsCall: typeof tool.renderCall === "function" ? true : undefined,
     drawsResult: typeof tool.renderResult === "function" ? true : undefined,

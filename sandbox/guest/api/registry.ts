@@ -18,6 +18,7 @@ export interface GuestTool {
   defaultInactive?: boolean;
   defaultActive?: boolean;
   exposure?: string;
+  executionMode?: string;
   promptSnippet?: string;
   promptGuidelines?: string[];
   prepareArguments?(args: unknown): unknown;

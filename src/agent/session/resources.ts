@@ -1,5 +1,6 @@
 /** Skills, prompt templates and stream rules of a session: found at its start, with what extensions add. */
 import { dirname, resolve } from "node:path";
+import type { ExtensionCommand } from "../../extensions/manager.ts";
 import type { SessionCommand } from "../agent-session-types.ts";
 import { parseResult } from "../extension-results.ts";
 import type { PromptTemplate } from "../prompt-templates.ts";
@@ -86,11 +87,19 @@ export function listCommands(core: Core): SessionCommand[] {
   const { manager } = core.options;
   const { skills = [], templates = [] } = core.resources ?? {};
   const scope = (origin: ResourceOrigin) => (origin === "extension" ? ("temporary" as const) : origin);
+  // Of two modules' commands with one name the last is meant (`findCommand`).
+  const brought = new Map<string, ExtensionCommand>();
+  for (const one of manager?.commands() ?? []) {
+    const name = one.extension.kind === "worker" ? one.command : one.word.slice(1);
+    brought.delete(name);
+    brought.set(name, one);
+  }
   return [
-    ...(manager?.commands() ?? []).map(
-      ({ extension, command, description, word }): SessionCommand => ({
-        name: extension.kind === "worker" ? command : word.slice(1),
+    ...[...brought].map(
+      ([name, { extension, description, completes }]): SessionCommand => ({
+        name,
         ...(description === "" ? {} : { description }),
+        ...(completes ? { completes } : {}),
         source: "extension",
         sourceInfo: { path: extension.path, source: "local", scope: "user", origin: "top-level" },
       }),

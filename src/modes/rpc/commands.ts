@@ -64,6 +64,9 @@ export const COMMANDS = {
   get_last_assistant_text: {},
   set_session_name: { name: v.pipe(v.string(), v.trim(), v.minLength(1), v.maxLength(1000)) },
   get_commands: {},
+  get_completions: { command: name, prefix: v.nullish(v.pipe(text, v.maxLength(10_000))) },
+  get_shortcuts: {},
+  run_shortcut: { key: name },
 } as const satisfies Record<string, v.ObjectEntries>;
 
 export type CommandType = keyof typeof COMMANDS;

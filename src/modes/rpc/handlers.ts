@@ -95,6 +95,11 @@ export const HANDLERS: { [T in CommandType]: Handler<T> } = {
   get_last_assistant_text: ({ session }) => ({ text: session.lastAssistantText() ?? null }),
   set_session_name: ({ session }, { name }) => session.setSessionName(name),
   get_commands: ({ session }) => ({ commands: session.commands() }),
+  get_completions: async ({ session }, { command, prefix }) => ({
+    completions: await session.completions(command, prefix ?? ""),
+  }),
+  get_shortcuts: ({ session }) => ({ shortcuts: session.shortcuts() }),
+  run_shortcut: ({ session }, { key }) => session.runShortcut(key),
 };
 
 async function exportHtml(
