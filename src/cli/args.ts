@@ -193,8 +193,7 @@ function lateOptions(
   const unknown = before.find(isOption);
   if (unknown === undefined) return undefined;
   if (!unknown.startsWith("--") || (extensions.length === 0 && !discover)) {
-    program.allowUnknownOption(false);
-    (program as unknown as { unknownOption(flag: string): never }).unknownOption(unknown);
+    refuseOption(program, unknown);
   }
   return { words: before, rest: words.slice(words.length - restCount) };
 }
@@ -208,6 +207,30 @@ export function ownOptions(): string[] {
   );
   const names = program.options.flatMap(({ long }) => (long ? [long.slice(2)] : []));
   return [...names, "help", "no-help"];
+}
+
+/** A sentence that names options like this one, `more` among them; undefined if there is none. */
+export function suggestOption(option: string, more: readonly string[]): string | undefined {
+  let said = "";
+  const nothing = (): void => {};
+  const program = define(nothing, [], nothing).configureOutput({
+    outputError: (text) => {
+      said = text;
+    },
+  });
+  for (const name of more) program.addOption(new Option(`--${name}`));
+  try {
+    refuseOption(program, option);
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+  }
+  return /\((Did you mean .*\?)\)/.exec(said)?.[1];
+}
+
+/** Throws, and says, that an option is unknown, as commander does. */
+function refuseOption(program: Command, option: string): never {
+  program.allowUnknownOption(false);
+  return (program as unknown as { unknownOption(flag: string): never }).unknownOption(option);
 }
 
 const EXAMPLES = `

@@ -3,7 +3,6 @@
  * does not know of a command line is kept, and no word behind it is taken for the prompt for good.
  */
 import { XdevError } from "../base/errors.ts";
-import { didYouMean } from "../config/suggest.ts";
 import type { ExtensionManager } from "../extensions/manager.ts";
 import type { OfferedFlag } from "../extensions/offers.ts";
 import type { RunState } from "./run-extensions.ts";
@@ -17,6 +16,9 @@ export interface LateWords {
 
 /** As guests get them (`About.flags`): by the option's name, the text behind `=` and the word that follows. */
 export type GivenFlags = Record<string, { value: string | null; next: string | null }>;
+
+/** A sentence that names what is like an option, among xdev's own and these; undefined if nothing is. */
+type Suggest = (option: string, more: readonly string[]) => string | undefined;
 
 const OPTION = /^--([A-Za-z][\w-]*)(?:=([\s\S]*))?$/;
 
@@ -42,7 +44,7 @@ export function givenFlags({ words }: LateWords): GivenFlags {
 export function takeFlags(
   { words, rest }: LateWords,
   flags: readonly OfferedFlag[],
-  own: readonly string[],
+  suggest: Suggest,
 ): { words: string[]; values: Map<string, boolean | string> } {
   const values = new Map<string, boolean | string>();
   const prompt: string[] = [];
@@ -63,21 +65,19 @@ export function takeFlags(
       if (isNext) at++;
     } else if (flag) values.set(flag.name, value === undefined || !/^(?:false|no|off|0)$/i.test(value));
     else if (negated) values.set(negated.name, false);
-    else throw unknownOption(word, flags, own);
+    else throw unknownOption(word, flags, suggest);
   }
   return { words: [...prompt, ...rest], values };
 }
 
-function unknownOption(word: string, flags: readonly OfferedFlag[], own: readonly string[]): XdevError {
+function unknownOption(word: string, flags: readonly OfferedFlag[], suggest: Suggest): XdevError {
   const [option = word] = word.split("=", 1);
-  const strangeness = (name: string) => Math.abs(name.length - option.length);
-  // Of two that are as near, the one of the same length: letters in another order.
-  const known = [...own, ...flags.map(({ name }) => name)]
-    .map((name) => `--${name}`)
-    .sort((a, b) => strangeness(a) - strangeness(b));
   const brought = flags.map(({ name }) => `--${name}`).join(", ");
   const hint =
-    didYouMean(option, known).trim() || (brought === "" ? undefined : `extensions have ${brought}`);
+    suggest(
+      option,
+      flags.map(({ name }) => name),
+    ) ?? (brought === "" ? undefined : `extensions have ${brought}`);
   return new XdevError("usage", `unknown option '${option}'`, hint === undefined ? {} : { hint });
 }
 
@@ -92,10 +92,9 @@ export async function registeredFlags(
 ): Promise<{ prompt: string; files: string[] } | undefined> {
   const hasFlags = manager.extensions.some(({ capabilities }) => (capabilities?.flags.length ?? 0) > 0);
   if (!hasFlags && !late) return undefined;
-  const { ownOptions, splitWords } = await import("./args.ts");
-  const own = ownOptions();
-  const flags = manager.offers.flags(new Set(own));
-  const taken = late && takeFlags(late, flags, own);
+  const { ownOptions, splitWords, suggestOption } = await import("./args.ts");
+  const flags = manager.offers.flags(new Set(ownOptions()));
+  const taken = late && takeFlags(late, flags, suggestOption);
   state.flags = flags.map(({ extension, name, default: value }) => ({
     extension: extension.name,
     name,

@@ -58,7 +58,7 @@ describe("a flag of an extension", () => {
   });
 
   const wrong: [string[], RegExp][] = [
-    [["--prest", "x"], /unknown option '--prest'\n.*Did you mean "--preset"\?/],
+    [["--prest", "x"], /unknown option '--prest'\n.*Did you mean --preset\?/],
     [["--nothing-like-it"], /unknown option '--nothing-like-it'\n.*extensions have --plan, --preset/],
     [["-z"], /unknown option '-z'/],
     [["--preset"], /there is no prompt|--preset takes a text/],
