@@ -10,6 +10,7 @@ import { randomHex } from "../base/random.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { escapeControls, stripControls } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
+import { apiTypes } from "../docs/manual.ts";
 import { docFiles } from "../platform/docs.ts";
 import type { Invocation } from "./args.ts";
 import { EXIT } from "./process-guard.ts";
@@ -96,7 +97,7 @@ export async function templateFiles(
       ? [{ path: named(path.slice(prefix.length)), text: named(text), isProgram: text.startsWith("#!") }]
       : [],
   );
-  if (language === "ts") files.push({ path: "xdev.d.ts", text: all["types/xdev.d.ts"]!, isProgram: false });
+  if (language === "ts") files.push({ path: "xdev.d.ts", text: apiTypes(all), isProgram: false });
   return files;
 }
 

@@ -3,6 +3,7 @@ import { errorText, XdevError } from "../base/errors.ts";
 import { resolvePath, writeFileAtomic } from "../base/files.ts";
 import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
+import { apiTypes } from "../docs/manual.ts";
 import { docFiles } from "../platform/docs.ts";
 import type { Invocation } from "./args.ts";
 import { EXIT } from "./process-guard.ts";
@@ -12,7 +13,7 @@ export async function extTypes({
   out,
   options,
 }: Extract<Invocation, { command: "ext-types" }>): Promise<number> {
-  const text = (await docFiles())["types/xdev.d.ts"]!;
+  const text = apiTypes(await docFiles());
   if (out === undefined) print("stdout", text);
   else {
     const file = resolvePath(out, resolvePath(options.cwd ?? ".", startFolder()));

@@ -29,6 +29,15 @@ export function exampleText(name: string, files: DocFiles): string | undefined {
   return Object.hasOwn(files, path) ? files[path] : undefined;
 }
 
+/** The types of the extension API, as one file: the parts of `types/` in the order of their names. */
+export function apiTypes(files: DocFiles): string {
+  const parts = Object.keys(files).filter((path) => path.startsWith("types/"));
+  return parts
+    .sort()
+    .map((path) => files[path])
+    .join("\n");
+}
+
 function fileText(path: string, files: DocFiles): string {
   const text = Object.hasOwn(files, path) ? files[path] : undefined;
   if (text === undefined) throw new Error(`there is no ${path} in src/docs`);

@@ -1,0 +1,375 @@
+declare module "xdev:agent" {
+  import type {
+    AssistantMessageEventStream,
+    Context,
+    ImageContent,
+    Model,
+    OAuthCredentials,
+    OAuthLoginCallbacks,
+    SimpleStreamOptions,
+    TextContent,
+    ThinkingLevel,
+  } from "xdev:ai";
+  import type { Static } from "xdev:schema";
+  import type {
+    AutocompleteItem,
+    AutocompleteProvider,
+    Component,
+    EditorComponent,
+    EditorTheme,
+    KeybindingsManager,
+    KeyId,
+    OverlayHandle,
+    OverlayOptions,
+    TUI,
+  } from "xdev:tui";
+
+  export type { KeybindingsManager, KeyId };
+  export type ThemeColor = string;
+  export type ThemeBg = string;
+
+  export interface Theme {
+    readonly name?: string;
+    fg(color: ThemeColor, text: string): string;
+    bg(color: ThemeBg, text: string): string;
+    bold(text: string): string;
+    italic(text: string): string;
+    underline(text: string): string;
+    inverse(text: string): string;
+    strikethrough(text: string): string;
+    [more: string]: any;
+  }
+
+  export interface ExtensionUIDialogOptions {
+    signal?: AbortSignal;
+    /** In ms; then the dialog gives its default. */
+    timeout?: number;
+    onTimeout?: () => void;
+    initialIndex?: number;
+    outline?: boolean;
+    helpText?: string;
+  }
+
+  export interface WorkingIndicatorOptions {
+    frames?: string[];
+    intervalMs?: number;
+  }
+
+  /** Talks to the user. Where nobody is there to ask, dialogs give undefined or false. */
+  export interface ExtensionUIContext {
+    select(title: string, options: string[], more?: ExtensionUIDialogOptions): Promise<string | undefined>;
+    confirm(title: string, message: string, more?: ExtensionUIDialogOptions): Promise<boolean>;
+    input(title: string, placeholder?: string, more?: ExtensionUIDialogOptions): Promise<string | undefined>;
+    editor(title: string, prefill?: string, more?: ExtensionUIDialogOptions): Promise<string | undefined>;
+    notify(message: string, level?: "info" | "warning" | "error"): void;
+    setStatus(key: string, text: string | undefined): void;
+    setWidget(key: string, lines: string[] | undefined, options?: { placement?: "aboveEditor" | "belowEditor" }): void;
+    setWidget(
+      key: string,
+      component: ((tui: TUI, theme: Theme) => Component) | undefined,
+      options?: { placement?: "aboveEditor" | "belowEditor" },
+    ): void;
+    setTitle(title: string): void;
+    setEditorText(text: string): void;
+    pasteToEditor(text: string): void;
+    getEditorText(): string;
+    /** Shows a component until it calls `done`. Undefined where there is no terminal. */
+    custom<T>(
+      factory: (
+        tui: TUI,
+        theme: Theme,
+        keybindings: KeybindingsManager,
+        done: (result: T) => void,
+      ) => Component | Promise<Component>,
+      options?: {
+        overlay?: boolean;
+        overlayOptions?: OverlayOptions | (() => OverlayOptions);
+        onHandle?: (handle: OverlayHandle) => void;
+      },
+    ): Promise<T>;
+    setFooter(factory: ((tui: TUI, theme: Theme, data: any) => Component) | undefined): void;
+    setHeader(factory: ((tui: TUI, theme: Theme) => Component) | undefined): void;
+    setEditorComponent(
+      factory: ((tui: TUI, theme: EditorTheme, keybindings: KeybindingsManager) => EditorComponent) | undefined,
+    ): void;
+    getEditorComponent(): unknown;
+    addAutocompleteProvider(factory: (current: AutocompleteProvider) => AutocompleteProvider): void;
+    onTerminalInput(handler: (data: string) => { consume?: boolean; data?: string } | undefined): () => void;
+    setWorkingMessage(message?: string): void;
+    setWorkingVisible(visible: boolean): void;
+    setWorkingIndicator(options?: WorkingIndicatorOptions): void;
+    setHiddenThinkingLabel(label?: string): void;
+    readonly theme: Theme;
+    getAllThemes(): { name: string; path: string | undefined }[];
+    getTheme(name: string): Theme | undefined;
+    setTheme(theme: string | Theme): { success: boolean; error?: string };
+    getToolsExpanded(): boolean;
+    setToolsExpanded(expanded: boolean): void;
+  }
+
+  /** What every handler and every tool gets. */
+  export interface ExtensionContext {
+    ui: ExtensionUIContext;
+    /** Whether questions reach somebody. */
+    hasUI: boolean;
+    mode: "tui" | "rpc" | "json" | "print";
+    /** The working folder, absolute. */
+    cwd: string;
+    sessionManager: ReadonlySessionManager;
+    modelRegistry: ModelRegistry;
+    model: Model | undefined;
+    thinkingLevel?: ThinkingLevel;
+    /** Aborts when the user interrupts. */
+    signal: AbortSignal | undefined;
+    getContextUsage(): ContextUsage | undefined;
+    compact(
+      options?:
+        | string
+        | {
+            customInstructions?: string;
+            onComplete?: (result: CompactionResult) => void;
+            onError?: (error: Error) => void;
+          },
+    ): void;
+    isIdle(): boolean;
+    hasPendingMessages(): boolean;
+    hasQueuedMessages(): boolean;
+    abort(): void;
+    shutdown(): void;
+    getSystemPrompt(): string;
+  }
+
+  /** What handlers of commands get besides. */
+  export interface ExtensionCommandContext extends ExtensionContext {
+    waitForIdle(): Promise<void>;
+    getSystemPromptOptions(): BuildSystemPromptOptions;
+    newSession(options?: {
+      parentSession?: string;
+      setup?: (session: any) => Promise<void>;
+      withSession?: (ctx: any) => Promise<void>;
+    }): Promise<{ cancelled: boolean }>;
+    switchSession(path: string, options?: { withSession?: (ctx: any) => Promise<void> }): Promise<{ cancelled: boolean }>;
+    branch(entryId: string): Promise<{ cancelled: boolean }>;
+    fork(entryId: string, options?: { position?: "before" | "at"; withSession?: (ctx: any) => Promise<void> }): Promise<{ cancelled: boolean }>;
+    navigateTree(
+      targetId: string,
+      options?: { summarize?: boolean; customInstructions?: string },
+    ): Promise<{ cancelled: boolean }>;
+    /** Nothing of the handler runs behind it. */
+    reload(): Promise<void>;
+  }
+
+  export interface AgentToolResult<TDetails = any> {
+    content: (TextContent | ImageContent)[];
+    /** Kept in the session and given to `renderResult`; the model does not see it. */
+    details?: TDetails;
+    isError?: boolean;
+    terminate?: boolean;
+  }
+  export type AgentToolUpdateCallback<TDetails = any> = (partial: AgentToolResult<TDetails>) => void;
+
+  export interface ToolRenderResultOptions {
+    expanded: boolean;
+    isPartial: boolean;
+    spinnerFrame?: number;
+  }
+
+  export type ToolExecutionMode = "sequential" | "parallel";
+
+  export interface ToolDefinition<TParams = any, TDetails = any> {
+    name: string;
+    label: string;
+    description: string;
+    /** Made with `Type` or written as JSON Schema; arguments are checked against it before `execute` runs. */
+    parameters: TParams;
+    hidden?: boolean;
+    defaultInactive?: boolean;
+    promptSnippet?: string;
+    promptGuidelines?: string[];
+    executionMode?: ToolExecutionMode;
+    execute(
+      toolCallId: string,
+      params: Static<TParams>,
+      signal: AbortSignal | undefined,
+      onUpdate: AgentToolUpdateCallback<TDetails> | undefined,
+      ctx: ExtensionContext,
+    ): Promise<AgentToolResult<TDetails> | string> | AgentToolResult<TDetails> | string;
+    onSession?(
+      event: { reason: "start" | "switch" | "branch" | "tree" | "shutdown"; [more: string]: any },
+      ctx: ExtensionContext,
+    ): void | Promise<void>;
+    renderCall?(args: Static<TParams>, theme: Theme, context: any): Component | undefined | void;
+    renderResult?(
+      result: AgentToolResult<TDetails>,
+      options: ToolRenderResultOptions,
+      theme: Theme,
+      context: any,
+    ): Component | undefined | void;
+    [more: string]: any;
+  }
+
+  export interface CommandDefinition {
+    description?: string;
+    getArgumentCompletions?(
+      prefix: string,
+    ): AutocompleteItem[] | null | undefined | Promise<AutocompleteItem[] | null | undefined>;
+    /** A text that it returns is printed. */
+    handler(args: string, ctx: ExtensionCommandContext): Promise<string | void> | string | void;
+  }
+
+  export interface ProviderModelConfig {
+    id: string;
+    name: string;
+    api?: string;
+    reasoning: boolean;
+    input: ("text" | "image")[];
+    cost: { input: number; output: number; cacheRead: number; cacheWrite: number };
+    contextWindow: number;
+    maxTokens: number;
+    headers?: Record<string, string>;
+    [more: string]: any;
+  }
+
+  export interface ProviderConfig {
+    name?: string;
+    baseUrl?: string;
+    apiKey?: string;
+    api?: string;
+    headers?: Record<string, string>;
+    authHeader?: boolean;
+    models?: ProviderModelConfig[];
+    streamSimple?(model: Model<any>, context: Context, options?: SimpleStreamOptions): AssistantMessageEventStream;
+    oauth?: {
+      name: string;
+      login(callbacks: OAuthLoginCallbacks): Promise<OAuthCredentials>;
+      refreshToken(credentials: OAuthCredentials, signal?: AbortSignal): Promise<OAuthCredentials>;
+      getApiKey(credentials: OAuthCredentials): string;
+      modifyModels?(models: Model[], credentials: OAuthCredentials): Model[];
+      [more: string]: any;
+    };
+  }
+
+  export interface EventBus {
+    /** Gives the function that ends it. */
+    on(channel: string, listener: (data: any) => void): () => void;
+    /** To the listeners of all extensions, as a copy. */
+    emit(channel: string, data?: unknown): void;
+  }
+
+  export interface ExecOptions {
+    cwd?: string;
+    /** In ms. */
+    timeout?: number;
+    signal?: AbortSignal;
+  }
+  export interface ExecResult {
+    stdout: string;
+    stderr: string;
+    code: number;
+    killed: boolean;
+  }
+
+  export interface ToolInfo {
+    name: string;
+    description: string;
+    [more: string]: any;
+  }
+  export interface SlashCommandInfo {
+    name: string;
+    description?: string;
+    source: "extension" | "prompt" | "skill";
+    [more: string]: any;
+  }
+
+  /** `ctx.getSystemPromptOptions()`, and a member of before_agent_start. */
+  export interface BuildSystemPromptOptions {
+    cwd: string;
+    customPrompt?: string;
+    selectedTools?: string[];
+    toolSnippets?: Record<string, string>;
+    promptGuidelines?: string[];
+    appendSystemPrompt?: string;
+    contextFiles?: { path: string; content: string }[];
+    skills?: { name: string; description: string; [more: string]: any }[];
+    [more: string]: any;
+  }
+
+  type Returned<R> = R | void | undefined;
+  export type ExtensionHandler<E, R = void> = (event: E, ctx: ExtensionContext) => Returned<R> | Promise<Returned<R>>;
+  export type MessageRenderer<T = any> = (
+    message: CustomMessage<T>,
+    options: { expanded: boolean; [more: string]: any },
+    theme: Theme,
+  ) => Component | undefined | void;
+
+  /** What an extension registers and does. The actions throw while it is loaded. */
+  export interface ExtensionAPI {
+    /** Gives the function that ends it. */
+    on<K extends keyof ExtensionEvents>(
+      event: K,
+      handler: ExtensionHandler<ExtensionEvents[K][0], ExtensionEvents[K][1]>,
+    ): () => void;
+    registerTool<const TParams, TDetails = any>(tool: ToolDefinition<TParams, TDetails>): void;
+    registerCommand(name: string, command: CommandDefinition): void;
+    registerShortcut(
+      key: KeyId,
+      shortcut: { description?: string; handler(ctx: ExtensionContext): void | Promise<void> },
+    ): void;
+    registerFlag(
+      name: string,
+      flag:
+        | { description?: string; type: "boolean"; default?: boolean }
+        | { description?: string; type: "string"; default?: string },
+    ): void;
+    getFlag(name: string): boolean | string | undefined;
+    registerMessageRenderer<T = any>(customType: string, renderer: MessageRenderer<T>): void;
+    registerEntryRenderer<T = any>(
+      customType: string,
+      renderer: (entry: CustomEntry<T>, options: { expanded: boolean; [more: string]: any }, theme: Theme) => Component | undefined | void,
+    ): void;
+    registerToolRenderer(resolver: (toolName: string, next: () => any) => any): void;
+    registerMarkdownTransformer(
+      transform: (markdown: string, context: any) => string,
+      options?: { messageTypes?: readonly string[] },
+    ): void;
+    registerMcpServer(...given: any[]): void;
+    unregisterMcpServer(...given: any[]): void;
+    getMcpServers(): any[];
+    registerVirtualModel(model: any): void;
+    unregisterVirtualModel(provider: string, id: string): void;
+    registerProvider(name: string, config: ProviderConfig): void;
+    unregisterProvider(name: string): void;
+    /** The name that the user is shown. */
+    setLabel(label: string): void;
+    /** A mark on an entry of the session. */
+    setLabel(entryId: string, label: string | undefined): void;
+    sendMessage<T = any>(
+      message: Pick<CustomMessage<T>, "customType" | "content" | "display" | "details">,
+      options?: { deliverAs?: "steer" | "followUp" | "nextTurn"; triggerTurn?: boolean },
+    ): void;
+    sendUserMessage(
+      content: string | (TextContent | ImageContent)[],
+      options?: { deliverAs?: "steer" | "followUp"; expandPromptTemplates?: boolean },
+    ): void;
+    appendEntry<T = any>(customType: string, data?: T): void;
+    exec(command: string, args?: string[], options?: ExecOptions): Promise<ExecResult>;
+    getActiveTools(): string[];
+    getAllTools(): ToolInfo[];
+    setActiveTools(names: string[]): void;
+    getCommands(): SlashCommandInfo[];
+    getSessionName(): string | undefined;
+    setSessionName(name: string): void | Promise<void>;
+    /** False if there is no such model. */
+    setModel(model: Model<any> | string): Promise<boolean>;
+    getThinkingLevel(): ThinkingLevel;
+    setThinkingLevel(level: ThinkingLevel): void;
+    events: EventBus;
+    logger: Record<"debug" | "info" | "warn" | "error", (message: unknown) => void>;
+    /** What "@sinclair/typebox" exports. */
+    typebox: any;
+    /** What "xdev" exports. */
+    pi: any;
+  }
+
+  export type ExtensionFactory = (pi: ExtensionAPI) => void | Promise<void>;
+}
