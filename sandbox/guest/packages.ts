@@ -46,11 +46,29 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
     early: EARLY_TYPES,
     rest: "internal/@sinclair/typebox",
   },
-  "internal/@sinclair/typebox": { entry: "@sinclair/typebox" },
-  "typebox/value": { entry: "typebox/value" },
-  "typebox/compile": { entry: "typebox/compile" },
-  "@sinclair/typebox/value": { entry: "@sinclair/typebox/value" },
-  "@sinclair/typebox/compiler": { entry: "@sinclair/typebox/compiler" },
+  "internal/@sinclair/typebox": {
+    entry: "@sinclair/typebox",
+    // Formats that an extension sets are those that its values are checked with.
+    owns: ["/@sinclair/typebox/build/esm/type/registry/index.mjs"],
+  },
+  "internal/typebox-more": { entry: "sandbox/guest/host/typebox/more.ts", of: "typebox" },
+  "typebox/compile": { entry: "internal/typebox-more", member: "compile" },
+  "typebox/error": { entry: "internal/typebox-more", member: "error" },
+  "typebox/format": { entry: "internal/typebox-more", member: "format" },
+  "typebox/guard": { entry: "internal/typebox-more", member: "guard" },
+  "typebox/schema": { entry: "internal/typebox-more", member: "schema" },
+  "typebox/system": { entry: "internal/typebox-more", member: "system" },
+  "typebox/type": { entry: "internal/typebox-more", member: "type" },
+  "typebox/value": { entry: "internal/typebox-more", member: "value" },
+  "internal/@sinclair/typebox-more": {
+    entry: "sandbox/guest/host/typebox/sinclair-more.ts",
+    of: "@sinclair/typebox",
+  },
+  "@sinclair/typebox/compiler": { entry: "internal/@sinclair/typebox-more", member: "compiler" },
+  "@sinclair/typebox/errors": { entry: "internal/@sinclair/typebox-more", member: "errors" },
+  "@sinclair/typebox/system": { entry: "internal/@sinclair/typebox-more", member: "system" },
+  "@sinclair/typebox/type": { entry: "internal/@sinclair/typebox-more", member: "type" },
+  "@sinclair/typebox/value": { entry: "internal/@sinclair/typebox-more", member: "value" },
   zod: { entry: "zod" },
   "pi-coding-agent": { entry: "sandbox/guest/host/coding-agent/index.ts", whole: true },
   "internal/agent-tools": { entry: "sandbox/guest/host/coding-agent/tools/index.ts" },
@@ -167,10 +185,12 @@ export interface SourceEntry {
    */
   early?: readonly string[];
   rest?: string;
+  /** It is this export of another of the sources, its `entry`. */
+  member?: string;
   /** What its export `all` holds is the module: with getters for what is evaluated later (in-parts.ts). */
   whole?: boolean;
-  /** The package of the host that it is a part of: what is imported of that is the package's file, and not the guest's module. */
-  of?: HostModule;
+  /** The package that it is a part of: what is imported of that is the package's file, and not the guest's module. */
+  of?: HostModule | "typebox" | "@sinclair/typebox";
   /** Files, by the ends of their paths, that are in this text and no other: who else imports one gets it from here. It exports them. */
   owns?: readonly string[];
   /** It puts others in the place of some globals while it loads, and must see them. */

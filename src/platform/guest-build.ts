@@ -7,6 +7,7 @@ import { dirname, isAbsolute, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PluginBuilder } from "bun";
 import { disguise } from "../../sandbox/bundle/disguise.ts";
+import { packageName } from "../../sandbox/bundle/modules.ts";
 import { hostModule } from "../../sandbox/guest/host/names.ts";
 import { GUEST_SOURCES, type GuestSource, type SourceEntry } from "../../sandbox/guest/packages.ts";
 import { checkSource } from "../../sandbox/guest/source-check.ts";
@@ -39,7 +40,7 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
     if (path.startsWith("sandbox/")) return { file: `${root}${path}` };
     if (path.startsWith(".") || isAbsolute(path)) return undefined;
     if (path === SYSTEM) return { external: path };
-    const other = hostModule(path) === (source.of ?? name) ? undefined : guestSourceName(path);
+    const other = packageOf(path) === (source.of ?? name) ? undefined : guestSourceName(path);
     if (other !== undefined && other !== name) {
       requires.add(other);
       // Not a name that a bundler knows: some have texts of their own for those of Node's modules.
@@ -54,7 +55,7 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
   // A default import of another of ours is its default export, not, as for CommonJS, all of it.
   const code = linked.replace(/(\brequire\("guest:[^"]+"\)),\s*1\)/g, "$1)");
   // `require` gets the names without the prefix. One function: an engine reads what is in functions within functions again and again.
-  const text = `((load,module)=>{const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name),exports=module.exports;${source.changesGlobals ? "" : TAKEN}\n${code}\n${source.early || source.whole ? "module.exports=module.exports.all;" : ""}})`;
+  const text = `((load,module)=>{const require=(name)=>load(name.startsWith("guest:")?name.slice(6):name),exports=module.exports;${source.changesGlobals ? "" : TAKEN}\n${code}\n${source.early || source.whole || source.member ? "module.exports=module.exports.all;" : ""}})`;
   // Checked here so that boot need not.
   const disguised = disguise(text, 0);
   checkSource(disguised);
@@ -75,6 +76,9 @@ const TAKEN = `const{${[
   .split(" ")
   .join(",")}}=globalThis;`;
 
+/** The package of a specifier as `SourceEntry.of` has it. */
+const packageOf = (specifier: string): string => hostModule(specifier) ?? packageName(specifier);
+
 /** Which text has the file that an import means. */
 function ownerOf(specifier: string, importer: string): SourceName | undefined {
   const path = specifier.startsWith(".") ? join(dirname(importer), specifier) : `/${specifier}`;
@@ -87,8 +91,9 @@ const OWNERS = SOURCE_NAMES.flatMap((name) =>
 );
 
 /** What is linked: of a package in two parts, the names that are there at once, and a stand-in for the others. */
-async function entryOf({ entry, early, rest }: SourceEntry): Promise<string | { text: string }> {
+async function entryOf({ entry, early, rest, member }: SourceEntry): Promise<string | { text: string }> {
   const path = entry.startsWith("sandbox/") ? `${root}${entry}` : entry;
+  if (member) return { text: `export const all = require(${JSON.stringify(entry)}).${member};` };
   if (!early) return path;
   const { Type, ...others } = (await import(entry)) as { Type: object };
   const renamed = early.map((name) => `${name} as early${name}`).join(",");

@@ -60,11 +60,13 @@ describe("pi-tui in a guest", () => {
       }
     };`;
 
-  before(async () => {
-    folder = new Folder();
-    const file = folder.file(
-      "extension.js",
-      `import * as T from "@mariozechner/pi-tui";
+  // From source the texts are built first.
+  before(
+    async () => {
+      folder = new Folder();
+      const file = folder.file(
+        "extension.js",
+        `import * as T from "@mariozechner/pi-tui";
       import { Container, Editor, Text } from "@earendil-works/pi-tui";
       ${EVALUATE}
       export default (pi) => pi.registerTool({
@@ -83,15 +85,17 @@ describe("pi-tui in a guest", () => {
           return { content: [], details: { results, other } };
         },
       });`,
-    );
-    loaded = await loadExtensions([file]);
-    assert.deepEqual(
-      loaded.manager.failures().map(({ reason }) => reason),
-      [],
-    );
-    const { details } = await loaded.manager.tools([])[0]!.execute("c", { cases: CASES });
-    ({ results: inside, other } = details as { results: string[]; other: Record<string, unknown> });
-  });
+      );
+      loaded = await loadExtensions([file]);
+      assert.deepEqual(
+        loaded.manager.failures().map(({ reason }) => reason),
+        [],
+      );
+      const { details } = await loaded.manager.tools([])[0]!.execute("c", { cases: CASES });
+      ({ results: inside, other } = details as { results: string[]; other: Record<string, unknown> });
+    },
+    { timeout: 60_000 },
+  );
   after(async () => {
     await loaded.manager.stop();
     folder[Symbol.dispose]();
