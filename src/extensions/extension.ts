@@ -410,6 +410,7 @@ export class Extension {
         return this.#requests.update(String(frame.id), frame.payload);
       case "call":
         if (!this.#countFrame()) return;
+        this.#hasActed = true;
         if (!this.has("call") && this.#hasRegistered)
           return this.#die("sent a call frame without the feature");
         return void this.#call(frame);
