@@ -51,6 +51,10 @@ async function main(invocation: Invocation): Promise<number> {
         return (await import("./cli/sessions.ts")).sessions(invocation, interrupt);
       case "models":
         return (await import("./cli/models.ts")).models(invocation, interrupt);
+      case "login":
+        return (await import("./cli/login.ts")).login(invocation, interrupt);
+      case "logout":
+        return (await import("./cli/login.ts")).logout(invocation);
       case "docs":
       case "docs-schema":
       case "docs-example":

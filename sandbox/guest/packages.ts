@@ -163,6 +163,7 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   timers: { entry: "sandbox/guest/node/timers.ts" },
   "timers/promises": { entry: "sandbox/guest/node/timers_promises.ts" },
   zlib: { entry: "sandbox/guest/node/zlib.ts" },
+  "internal/providers": { entry: "sandbox/guest/api/providers.ts" },
   "internal/hashes": { entry: "sandbox/guest/node/crypto_hashes.ts" },
   "internal/ciphers": { entry: "sandbox/guest/node/crypto_ciphers.ts" },
   "internal/zlib": { entry: "sandbox/guest/node/zlib_codec.ts" },

@@ -87,6 +87,7 @@ export const SOURCE_NAMES = [
   "timers",
   "timers/promises",
   "zlib",
+  "internal/providers",
   "internal/hashes",
   "internal/ciphers",
   "internal/zlib",

@@ -41,6 +41,8 @@ export interface RunOptions extends CommonOptions {
   session: SessionChoice;
 }
 
+export type ExtensionOptions = CommonOptions & Pick<RunOptions, "extensions" | "discover">;
+
 export type Invocation =
   /** `late`: words that are perhaps options of extensions; then the prompt and the files are what they leave (`lateWords`). */
   | { command: "run"; prompt: string; files: string[]; options: RunOptions; late?: LateWords }
@@ -49,7 +51,7 @@ export type Invocation =
   | {
       command: "ext-list";
       json: boolean;
-      options: CommonOptions & Pick<RunOptions, "extensions" | "discover">;
+      options: ExtensionOptions;
     }
   | { command: "ext-inspect"; path: string; json: boolean; options: CommonOptions }
   /** An empty prompt and no files: nothing is asked. */
@@ -58,7 +60,10 @@ export type Invocation =
   | PermissionInvocation
   | AuthorInvocation
   | SessionsInvocation
-  | { command: "models"; json: boolean; options: CommonOptions }
+  | { command: "models"; json: boolean; options: ExtensionOptions }
+  /** Without a provider: which there are. */
+  | { command: "login"; provider?: string; options: ExtensionOptions }
+  | { command: "logout"; provider?: string; options: CommonOptions }
   /** `folder` is as the user wrote it. */
   | { command: "trust"; folder?: string; yes: boolean; options: CommonOptions }
   | { command: "trust-list"; json: boolean; options: CommonOptions }
@@ -74,6 +79,8 @@ export const COMMANDS: ReadonlySet<string> = new Set([
   "ext",
   "sessions",
   "models",
+  "login",
+  "logout",
   "trust",
   "distrust",
   "docs",

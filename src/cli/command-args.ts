@@ -7,6 +7,7 @@ import {
   collect,
   common,
   commonOptions,
+  type ExtensionOptions,
   type Invocation,
   runOptions,
   splitWords,
@@ -53,20 +54,11 @@ export function addCommands(program: Command, found: Found): void {
     .helpCommand("help [command]", "print the help of a command")
     .exitOverride();
   ext.action(() => ext.help({ error: true }));
-  common(ext.command("list").description("the extensions that a session would load, and how that goes"))
-    .option("-e, --extension <path>", "load an extension as well; again and again", collect, [])
-    .option("--no-extensions", "load no extension of the data dir")
+  withExtensions(common(ext.command("list")))
+    .description("the extensions that a session would load, and how that goes")
     .option("--json", "print JSON")
     .action((options: Record<string, unknown>) =>
-      found({
-        command: "ext-list",
-        json: options.json === true,
-        options: {
-          ...commonOptions(options),
-          extensions: options.extension as string[],
-          discover: options.extensions !== false,
-        },
-      }),
+      found({ command: "ext-list", json: options.json === true, options: extensionOptions(options) }),
     );
   common(
     ext.command("inspect").description("load one extension as a session would, and print what it registers"),
@@ -111,11 +103,24 @@ export function addCommands(program: Command, found: Found): void {
   addPermissionCommands(ext, found);
   addAuthorCommands(ext, found);
   addSessionsCommand(program, found);
-  common(program.command("models").description("which models are usable, and why the others are not"))
+  withExtensions(common(program.command("models")))
+    .description("which models are usable, and why the others are not")
     .option("--json", "print JSON")
     .addHelpText("after", "\nExample:\n  xdev models --json")
     .action((options: Record<string, unknown>) =>
-      found({ command: "models", json: options.json === true, options: commonOptions(options) }),
+      found({ command: "models", json: options.json === true, options: extensionOptions(options) }),
+    );
+  withExtensions(common(program.command("login")))
+    .description("log in to a model provider that an extension brings")
+    .argument("[provider]", "its name; without one, which there are")
+    .action((provider: string | undefined, options: Record<string, unknown>) =>
+      found({ command: "login", provider, options: extensionOptions(options) }),
+    );
+  common(program.command("logout"))
+    .description("forget what a login to a model provider gave")
+    .argument("[provider]", "its name; without one, which there are")
+    .action((provider: string | undefined, options: Record<string, unknown>) =>
+      found({ command: "logout", provider, options: commonOptions(options) }),
     );
   common(program.command("trust"))
     .description("look at the hooks, extensions and settings that a repository brings, and let them run")
@@ -157,6 +162,21 @@ export function addCommands(program: Command, found: Found): void {
     .argument("[name]")
     .exitOverride()
     .action((name: string | undefined) => found({ command: "docs-example", name }));
+}
+
+/** The options of commands that load a session's extensions. */
+function withExtensions(command: Command): Command {
+  return command
+    .option("-e, --extension <path>", "load an extension as well; again and again", collect, [])
+    .option("--no-extensions", "load no extension of the data dir");
+}
+
+function extensionOptions(options: Record<string, unknown>): ExtensionOptions {
+  return {
+    ...commonOptions(options),
+    extensions: options.extension as string[],
+    discover: options.extensions !== false,
+  };
 }
 
 const TRUST_HELP = `

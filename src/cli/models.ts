@@ -7,6 +7,7 @@ import { dataDirectory } from "../config/datadir.ts";
 import { type ListedProvider, listModels } from "../models/index.ts";
 import type { Invocation } from "./args.ts";
 import { EXIT } from "./process-guard.ts";
+import { withProviders } from "./provider-extensions.ts";
 
 /** Prints the models; the exit status is 0 even if there is none. */
 export async function models(
@@ -15,7 +16,9 @@ export async function models(
 ): Promise<number> {
   setVerbose(options.verbose === true);
   const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
-  const listing = await listModels({ dataDir, cwd: startFolder(), env: process.env, signal: interrupt });
+  const listing = await withProviders(options, dataDir, { interrupt }, ({ providers: registered }) =>
+    listModels({ dataDir, cwd: startFolder(), env: process.env, signal: interrupt, registered }),
+  );
   print("stdout", json ? `${JSON.stringify(listing, null, 2)}\n` : page(listing.providers));
   return EXIT.done;
 }
@@ -23,8 +26,8 @@ export async function models(
 function page(providers: readonly ListedProvider[]): string {
   const usable = providers.filter((provider) => provider.usable);
   const rest = providers.filter((provider) => !provider.usable);
-  const rows = usable.flatMap(({ name, source, models: listed }) => [
-    `${name} (${source})`,
+  const rows = usable.flatMap(({ name, source, extension, models: listed }) => [
+    `${name} (${source}${extension === undefined ? "" : ` ${extension}`})`,
     ...listed.map(
       ({ id, contextWindow }) => `  ${name}/${id}${contextWindow ? `  ${tokens(contextWindow)}` : ""}`,
     ),

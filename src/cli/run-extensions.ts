@@ -5,7 +5,6 @@ import type { User } from "../../sandbox/permissions/asker.ts";
 import type { AgentSession } from "../agent/agent-session-types.ts";
 import { type MessageQueue, QUEUE_ACTIONS } from "../agent/message-queue.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
-import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { stripControls } from "../base/text.ts";
@@ -16,10 +15,10 @@ import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts"
 import type { SessionActions } from "../extensions/session-calls.ts";
 import type { FullCatalog } from "../models/catalog.ts";
 import type { ResolvedModel } from "../models/index.ts";
-import type { RegisteredProvider } from "../models/registered.ts";
 import type { Mode } from "../modes/mode.ts";
 import type { Invocation } from "./args.ts";
 import { givenFlags, type LateWords } from "./extension-flags.ts";
+import type { RunProviders } from "./run-providers.ts";
 import { type TrustedWorkspace, trustedWorkspace, wasTrusted } from "./workspace.ts";
 
 /** Whether it looks as if there will be a worker to start, without a look at what the files are. */
@@ -67,11 +66,8 @@ export interface RunState {
   actions: SessionActions | undefined;
   logs: ExtensionLogs;
   tools: ToolSet | undefined;
-  /** What extensions registered, by the provider's name. */
-  providers: Map<string, RegisteredProvider>;
-  /** Which extension registered each. */
-  providerOwners: Map<string, string>;
-  registering: Promise<void>[];
+  /** What extensions registered. */
+  providers: RunProviders;
   /** What the command line says of flags of extensions, and whose they are. */
   flags: readonly { extension: string; name: string; value: boolean | string | undefined }[];
   /** Set as soon as it is known. */
@@ -172,14 +168,9 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       // Without a terminal a notification has no effect (extension-api.md, "`ctx.ui` by mode").
       notify: (extension, message, level) => log.debug(`extension ${extension} says (${level}): ${message}`),
       ...client?.ui,
-      action: (extension, { action, text, payload }, rights, isProjects) => {
-        if (action === "register_provider") {
-          const isAllowed =
-            (!isProjects && settings.extensionHost.allowProviders.includes(extension)) ||
-            rights?.has({ kind: "provider" }) === true;
-          state.registering.push(registerProvider(extension, payload, isAllowed, state, mode));
-          return;
-        }
+      action: (extension, frame, rights, isProjects, object) => {
+        if (state.providers.take(object, frame, rights, isProjects)) return;
+        const { action, text } = frame;
         // What a module says to the model takes a permission: that is a call (session-calls.ts).
         const known = rights ? undefined : QUEUE_ACTIONS.find((name) => name === action);
         if (known) queue.add(extension, known, text ?? "");
@@ -190,13 +181,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       },
       log: (extension, level, text) => state.logs.write(extension, level, text),
       toolsChanged: () => state.tools?.refresh(),
-      left: (extension) => {
-        for (const [name, owner] of state.providerOwners) {
-          if (owner !== extension) continue;
-          state.providers.delete(name);
-          state.providerOwners.delete(name);
-        }
-      },
+      left: (extension) => state.providers.left(extension),
       session: {
         info: () => infoOf(state),
         append: (_extension, customType, data) => begun().appendEntry(customType, data),
@@ -270,34 +255,11 @@ function mayBeTerminal(): boolean {
 }
 
 /** Who is asked for permissions: the user at the terminal, if there is one. */
-async function terminalUser(interrupt: AbortSignal): Promise<User | undefined> {
+export async function terminalUser(interrupt: AbortSignal): Promise<User | undefined> {
   if (!mayBeTerminal()) return undefined;
   const { terminalDialog } = await import("./ask.ts");
   const dialog = terminalDialog(interrupt);
   if (!dialog) return undefined;
   const { dialogUser } = await import("../../sandbox/permissions/prompt.ts");
   return dialogUser(dialog);
-}
-
-/** `register_provider` (§6): only where the user allows it, since a provider reads the conversation. */
-async function registerProvider(
-  extension: string,
-  payload: unknown,
-  isAllowed: boolean,
-  state: RunState,
-  mode: Mode,
-): Promise<void> {
-  if (!isAllowed) {
-    return mode.notice(
-      `extension ${extension} wants to register a model provider, which could read your conversation: to allow it, add it to extensionHost.allowProviders in config.yml, or (a module) give it the permission provider: xdev ext grant`,
-    );
-  }
-  const { parseRegistered } = await import("../models/registered.ts");
-  try {
-    const provider = parseRegistered(payload);
-    state.providers.set(provider.name, provider);
-    state.providerOwners.set(provider.name, extension);
-  } catch (error) {
-    mode.notice(`extension ${extension} registers no provider: ${errorText(error)}`);
-  }
 }

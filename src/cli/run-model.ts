@@ -9,6 +9,8 @@ export interface RunModel {
   resolved: ResolvedModel;
   /** For other models. */
   catalog: ModelCatalog;
+  /** The same, once all extensions have loaded: one of them may have changed the provider. Throws like `resolveModel`. */
+  confirm(): Promise<RunModel>;
 }
 
 export interface RunModelOptions {
@@ -20,13 +22,14 @@ export interface RunModelOptions {
   opening: Promise<RunSession>;
   /** The providers of extensions, once all have loaded. */
   registered: () => Promise<RegisteredProvider[]>;
+  /** Those that there are now. */
+  providers: () => RegisteredProvider[];
   notice: (text: string) => void;
 }
 
 /** Throws like `resolveModel`, and what opening the session throws. */
 export async function runModel(options: RunModelOptions): Promise<RunModel> {
   const { modelOptions, spec, opening, notice } = options;
-  let brought: RegisteredProvider[] = [];
   const [{ resolveModel }, { modelCatalog }] = await Promise.all([
     import("../models/index.ts"),
     import("../models/catalog.ts"),
@@ -34,29 +37,44 @@ export async function runModel(options: RunModelOptions): Promise<RunModel> {
   const resolve = (wanted: string | undefined) =>
     resolveModel({
       ...modelOptions,
-      registered: brought,
+      registered: options.providers(),
       ...(wanted === undefined ? {} : { spec: wanted }),
     });
   // An extension may bring the provider that is asked for: then the answer is only known when all have loaded.
-  const find = (wanted: string | undefined) =>
-    resolve(wanted).catch(async (error: unknown) => {
-      if (brought.length === 0) brought = await options.registered();
-      if (brought.length === 0) throw error;
+  const find = async (wanted: string | undefined): Promise<ResolvedModel> => {
+    const before = options.providers().length;
+    try {
+      return await resolve(wanted);
+    } catch (error) {
+      if ((await options.registered()).length === before) throw error;
       return resolve(wanted);
-    });
-  const catalog = modelCatalog(() => ({ ...modelOptions, registered: brought }));
-  if (options.given) return { resolved: options.given, catalog };
-  if (spec !== undefined) return { resolved: await find(spec), catalog };
+    }
+  };
+  const catalog = modelCatalog(() => ({ ...modelOptions, registered: options.providers() }));
+  const found = (resolved: ResolvedModel): RunModel => ({
+    resolved,
+    catalog,
+    async confirm() {
+      const { provider, id } = resolved.model;
+      const isChanged = (await options.registered()).some((one) => one.isOverride && one.name === provider);
+      return isChanged ? found(await resolve(`${provider}/${id}`)) : found(resolved);
+    },
+  });
+  if (options.given) {
+    const given: RunModel = { resolved: options.given, catalog, confirm: async () => given };
+    return given;
+  }
+  if (spec !== undefined) return found(await find(spec));
   const { store, reason } = await opening;
   const had = reason === "startup" ? null : store.buildContext().model;
   if (had) {
     const { provider, modelId } = had;
     try {
       const wanted = provider === "replay" ? `replay:${modelId}` : `${provider}/${modelId}`;
-      return { resolved: await find(wanted), catalog };
+      return found(await find(wanted));
     } catch (error) {
       notice(`the session's model can't be used: ${errorText(error)}`);
     }
   }
-  return { resolved: await find(undefined), catalog };
+  return found(await find(undefined));
 }

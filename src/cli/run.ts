@@ -31,6 +31,7 @@ import { EXIT, rejectOnAbort } from "./process-guard.ts";
 import { type PromptInput, readPrompt } from "./prompt-input.ts";
 import { loadExtensions, type RunState } from "./run-extensions.ts";
 import { type RunModel, runModel } from "./run-model.ts";
+import { RunProviders } from "./run-providers.ts";
 import type { RunSession } from "./run-session.ts";
 import { trustedWorkspace } from "./workspace.ts";
 
@@ -110,15 +111,17 @@ export async function run(
     actions: undefined,
     logs: new ExtensionLogs(dataDir),
     tools: undefined,
-    providers: new Map(),
-    providerOwners: new Map(),
-    registering: [],
+    providers: new RunProviders({
+      dataDir,
+      settings: settings.extensionHost,
+      mayAsk: true,
+      notice: (text) => mode.notice(text),
+    }),
     flags: [],
     model: undefined,
     catalog: async () => {
       const { modelCatalog } = await import("../models/catalog.ts");
-      const registered = [...state.providers.values()];
-      return modelCatalog(() => ({ ...modelOptions, registered }));
+      return modelCatalog(() => ({ ...modelOptions, registered: state.providers.list() }));
     },
   };
   const workspace = trustedWorkspace(cwd, dataDir);
@@ -158,9 +161,8 @@ export async function run(
     );
     hooks.catch(() => {});
     const registered = async (): Promise<RegisteredProvider[]> => {
-      await extensions;
-      await Promise.all(state.registering);
-      return [...state.providers.values()];
+      await state.providers.begin((await extensions).extensions);
+      return state.providers.list();
     };
     const model: Promise<RunModel> = runModel({
       modelOptions,
@@ -168,6 +170,7 @@ export async function run(
       given: extras.model,
       opening,
       registered,
+      providers: () => state.providers.list(),
       notice: (text) => mode.notice(text),
     });
     model.catch(() => {});
@@ -201,6 +204,7 @@ export async function run(
     const manager = await first(
       mayBeCommand ? extensions : Promise.all([extensions, model]).then(([loaded]) => loaded),
     );
+    await first(registered());
     let session: AgentSession | undefined;
     try {
       await words;
@@ -213,7 +217,7 @@ export async function run(
       }
       const isCommand = mayBeCommand && isExtensionCommand(input.text, manager);
       // No model is needed for a command of an extension.
-      const chosen = isCommand ? undefined : await first(model);
+      const chosen = isCommand ? undefined : await first(model.then((found) => found.confirm()));
       const reserved = builtins.map(({ name }) => name);
       const tools = new ToolSet(
         () => {

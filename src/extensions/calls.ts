@@ -9,6 +9,7 @@ import type { EventBus } from "./bus.ts";
 import type { Extension } from "./extension.ts";
 import { type CallFrame, channelName } from "./frame.ts";
 import type { ModelRequests } from "./model-calls.ts";
+import { type LoginQuestion, PROVIDER_CALLS } from "./provider-calls.ts";
 import { answerSessionCall, SESSION_CALLS, type SessionActions } from "./session-calls.ts";
 
 /** What the session offers. What is left out is answered as a session without it would: nobody to ask, nothing kept. */
@@ -38,6 +39,8 @@ export interface CallServices {
   bus?: EventBus;
   /** The user is being asked something, until the function that it gives is called. */
   onPrompt?(kind: PromptKind, title: string): () => void;
+  /** Shows or asks what a module's `login` wants; only while the user is logging in with that module. */
+  loginQuestion?(extension: Extension, question: LoginQuestion): Promise<string | undefined>;
 }
 
 export type PromptKind = "select" | "confirm" | "input" | "editor";
@@ -328,6 +331,7 @@ const CALLS = {
       return { text: await model.complete(prompt, systemPrompt ?? undefined, maxTokens ?? undefined, life) };
     },
   }),
+  ...PROVIDER_CALLS,
   "permissions.list": define({ params: none, run: () => [] }),
 };
 

@@ -240,10 +240,17 @@ export const API_EVENTS = [
 export type ApiEvent = (typeof API_EVENTS)[number];
 
 /**
- * What is asked of an extension besides: to run a shortcut, to complete the arguments of a command, to draw something, and to hear
- * what others emitted. Each comes only to who has registered what it is about.
+ * What is asked of an extension besides: to run a shortcut, to complete the arguments of a command, to draw something, to hear
+ * what others emitted, and for what a model provider of its does (providers.ts). Each comes only to who has registered what it is about.
  */
-export const SERVICE_EVENTS = ["shortcut", "completions", "render", "bus"] as const;
+export const SERVICE_EVENTS = [
+  "shortcut",
+  "completions",
+  "render",
+  "bus",
+  "provider_stream",
+  "provider_auth",
+] as const;
 export type ServiceEvent = (typeof SERVICE_EVENTS)[number];
 
 export type AnyEvent = EventName | ApiEvent | ServiceEvent;

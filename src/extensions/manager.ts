@@ -50,7 +50,13 @@ export interface ManagerHost extends CallServices {
    * `rights` are those of a module; a process extension has none of its own. `isProjects`: the project brings it, so that its name
    * says nothing about what the user meant by that name.
    */
-  action(extension: string, frame: ActionFrame, rights: Rights | undefined, isProjects: boolean): void;
+  action(
+    name: string,
+    frame: ActionFrame,
+    rights: Rights | undefined,
+    isProjects: boolean,
+    extension: Extension,
+  ): void;
   /** The tools of extensions have changed: one was retired, or is back. */
   toolsChanged?(): void;
   /** An extension is not there any more, or another takes its place: what it registered by actions is void. */
@@ -210,6 +216,7 @@ export class ExtensionManager {
           frame,
           this.#rightsOf(extension),
           this.#memberOf(extension)?.isProjects === true,
+          extension,
         ),
       onCall: (extension, frame, asking) =>
         answerCall(extension, frame, services, asking, this.#rightsOf(extension)),

@@ -8,6 +8,7 @@ import type { Env } from "./expand.ts";
 import type { LoadedFile } from "./file.ts";
 import { findLocal, LOCAL_SERVERS, type LocalServer } from "./local.ts";
 import { type ProviderEntry, routeOf } from "./provider.ts";
+import type { RegisteredProvider } from "./registered.ts";
 import type { Route } from "./stream.ts";
 
 export interface Sources {
@@ -16,6 +17,8 @@ export interface Sources {
   offline?: boolean | undefined;
   signal?: AbortSignal | undefined;
   localServers?: readonly LocalServer[] | undefined;
+  /** Providers of extensions; those of models.yml go first. */
+  registered?: readonly RegisteredProvider[] | undefined;
 }
 
 export interface Choice {
@@ -51,7 +54,7 @@ export async function chooseNamed(spec: string, sources: Sources): Promise<Choic
 
 /** `defaultModel`, else models.yml's first, else a built-in provider whose key is set, else a local server. */
 export async function chooseDefault(sources: Sources): Promise<Choice> {
-  const { file, env } = sources;
+  const { file } = sources;
   const wanted = file.config.defaultModel;
   if (wanted !== undefined) {
     try {
@@ -66,7 +69,8 @@ export async function chooseDefault(sources: Sources): Promise<Choice> {
     }
   }
   const own = await customEntries(sources);
-  const usable = own.find((entry) => entry.route);
+  const brought = await registeredEntries(sources);
+  const usable = [...own, ...brought].find((entry) => entry.route);
   if (usable) return preferredOf(usable);
   // Who wrote the file wants its providers, and to know what they lack; not to pay somewhere else.
   if (own[0]) {
@@ -76,19 +80,19 @@ export async function chooseDefault(sources: Sources): Promise<Choice> {
     });
   }
   const builtin = BUILTIN_NAMES.find((name) => builtinProblem(name, sources) === undefined);
-  if (builtin !== undefined) return preferredOf(await builtinEntry(builtin, env, sources.offline));
+  if (builtin !== undefined) return preferredOf(await builtinEntry(builtin, sources));
   const local = await findLocal(sources.localServers, sources.signal);
   const found = local.find((entry) => entry.route);
   if (found) return preferredOf(found);
-  throw nothingUsable(sources, local);
+  throw nothingUsable(sources, [...brought, ...local]);
 }
 
 /** Every provider there is. Local servers are asked only when nothing else is usable. */
 export async function allProviders(sources: Sources): Promise<ProviderEntry[]> {
   const own = await customEntries(sources);
   const names = BUILTIN_NAMES.filter((name) => !Object.hasOwn(sources.file.config.providers ?? {}, name));
-  const builtin = await Promise.all(names.map((name) => builtinEntry(name, sources.env, sources.offline)));
-  const known = [...own, ...builtin];
+  const builtin = await Promise.all(names.map((name) => builtinEntry(name, sources)));
+  const known = [...own, ...(await registeredEntries(sources)), ...builtin];
   if (known.some((entry) => entry.route)) return known;
   return [...known, ...(await findLocal(sources.localServers, sources.signal))];
 }
@@ -108,11 +112,27 @@ function customEntries(sources: Sources): Promise<ProviderEntry[]> {
   return Promise.all(providers.map(([name, config]) => customProvider(name, config, sources)));
 }
 
+/** Those of extensions, without what the user has in models.yml under the same name. */
+async function registeredEntries(sources: Sources): Promise<ProviderEntry[]> {
+  const own = broughtProviders(sources);
+  if (own.length === 0) return [];
+  const { registeredEntry } = await import("./registered-entry.ts");
+  return Promise.all(own.map((provider) => registeredEntry(provider, sources)));
+}
+
+function broughtProviders({ registered = [], file }: Sources): RegisteredProvider[] {
+  return registered.filter(
+    ({ name, isOverride }) => !isOverride && !Object.hasOwn(file.config.providers ?? {}, name),
+  );
+}
+
 async function providerNamed(name: string, sources: Sources): Promise<ProviderEntry | undefined> {
   const providers = sources.file.config.providers ?? {};
   const config = Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (config) return customProvider(name, config, sources);
-  if (isBuiltin(name)) return builtinEntry(name, sources.env, sources.offline);
+  const brought = broughtProviders(sources).find((one) => one.name === name);
+  if (brought) return (await import("./registered-entry.ts")).registeredEntry(brought, sources);
+  if (isBuiltin(name)) return builtinEntry(name, sources);
   const servers = (sources.localServers ?? LOCAL_SERVERS).filter((server) => server.name === name);
   return servers.length > 0 ? (await findLocal(servers, sources.signal))[0] : undefined;
 }
@@ -129,9 +149,10 @@ async function findBare(id: string, sources: Sources): Promise<Choice | undefine
 }
 
 async function others(sources: Sources): Promise<ProviderEntry[]> {
+  const brought = await registeredEntries(sources);
   const names = BUILTIN_NAMES.filter((name) => builtinProblem(name, sources) === undefined);
-  if (names.length > 0)
-    return Promise.all(names.map((name) => builtinEntry(name, sources.env, sources.offline)));
+  if (names.length > 0 || brought.length > 0)
+    return [...brought, ...(await Promise.all(names.map((name) => builtinEntry(name, sources))))];
   return Object.keys(sources.file.config.providers ?? {}).length > 0
     ? []
     : findLocal(sources.localServers, sources.signal);
@@ -150,12 +171,22 @@ function preferredOf(entry: ProviderEntry): Choice {
   return { model, route: routeOf(entry) };
 }
 
-function builtinProblem(name: string, { env, offline, file }: Sources): string | undefined {
+function builtinProblem(name: string, sources: Sources): string | undefined {
+  const { env, offline, file } = sources;
   if (Object.hasOwn(file.config.providers ?? {}, name)) return "it is configured in models.yml";
+  if (overrideOf(name, sources)?.config.apiKey) return undefined;
   return missingKey(name, env) ?? (offline ? "offline" : undefined);
 }
 
-async function builtinEntry(name: string, env: Env, offline: boolean | undefined): Promise<ProviderEntry> {
+/** What an extension makes of a built-in provider. */
+function overrideOf(name: string, { registered = [] }: Sources): RegisteredProvider | undefined {
+  return registered.find((one) => one.isOverride && one.name === name);
+}
+
+async function builtinEntry(name: string, sources: Sources): Promise<ProviderEntry> {
+  const { env, offline } = sources;
+  const override = overrideOf(name, sources);
+  if (override) return (await import("./registered-entry.ts")).overriddenEntry(override, sources);
   const entry = { name, source: "built-in" as const };
   const reason = missingKey(name, env) ?? (offline ? "offline, and it is not on this machine" : undefined);
   if (reason) return { ...entry, models: [], reason };
@@ -176,9 +207,10 @@ async function builtinEntry(name: string, env: Env, offline: boolean | undefined
   };
 }
 
-function providerNames({ file, localServers = LOCAL_SERVERS }: Sources): string[] {
+function providerNames({ file, registered = [], localServers = LOCAL_SERVERS }: Sources): string[] {
   return [
     ...Object.keys(file.config.providers ?? {}),
+    ...registered.map((one) => one.name),
     ...BUILTIN_NAMES,
     ...localServers.map((one) => one.name),
   ];
@@ -191,11 +223,11 @@ async function usableIds(sources: Sources): Promise<string[]> {
 
 function unknown(message: string, text: string, candidates: string[], { file }: Sources): XdevError {
   return new XdevError("unknown-model", `${message}.${didYouMean(text, candidates)}`, {
-    hint: `\`xdev models\` lists what is usable; others can be added to ${file.path}.`,
+    hint: `\`xdev models\` lists what is usable; others can be added to ${file.path}. If an extension brings it: \`xdev ext list\` says whether that is loaded.`,
   });
 }
 
-function nothingUsable({ file, env, offline }: Sources, local: readonly ProviderEntry[]): XdevError {
+function nothingUsable({ file, env, offline }: Sources, asked: readonly ProviderEntry[]): XdevError {
   const variables = BUILTIN_NAMES.slice(0, 8).flatMap((name) => keyVariables(name).slice(0, 1));
   const set = BUILTIN_NAMES.filter((name) => missingKey(name, env) === undefined);
   const ignored = offline && set.length > 0 ? `\n- offline: ${set.join(", ")} can't be asked` : "";
@@ -203,7 +235,11 @@ function nothingUsable({ file, env, offline }: Sources, local: readonly Provider
     "there is no model to use:",
     `- ${file.path} ${file.exists ? "has no providers" : "does not exist"}${ignored}`,
     `- none of these environment variables is set: ${variables.join(", ")} (${BUILTIN_NAMES.length - 8} more in \`xdev models\`)`,
-    ...local.map((entry) => `- 127.0.0.1 and ::1, ${entry.reason}`),
+    ...asked.map(({ name, source, extension, reason }) =>
+      source === "local"
+        ? `- 127.0.0.1 and ::1, ${reason}`
+        : `- ${name} of extension ${extension}: ${reason}`,
+    ),
   ];
   return new XdevError("no-model", lines.join("\n"), {
     hint: `Set one of the variables, start a local server, or list a provider in ${file.path}.`,

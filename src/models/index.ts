@@ -4,6 +4,7 @@
  */
 import type { StreamFn } from "@earendil-works/pi-agent-core";
 import type { Api, Model } from "@earendil-works/pi-ai";
+import type { Sources } from "./choose.ts";
 import type { FetchPolicy } from "./fetch.ts";
 import type { LocalServer } from "./local.ts";
 import type { ProviderSource } from "./provider.ts";
@@ -54,6 +55,8 @@ export interface ListedModel {
 export interface ListedProvider {
   name: string;
   source: ProviderSource;
+  /** The extension that registered it, or changes it. */
+  extension?: string;
   usable: boolean;
   /** Why it is not usable: names the environment variables, or what the local port answered. */
   reason?: string;
@@ -112,9 +115,10 @@ export async function listModels(options: Omit<ModelOptions, "spec">): Promise<M
     file: sources.file.path,
     fileExists: sources.file.exists,
     ...(choice && { chosen: `${choice.model.provider}/${choice.model.id}` }),
-    providers: providers.map(({ name, source, route, reason, models }) => ({
+    providers: providers.map(({ name, source, extension, route, reason, models }) => ({
       name,
       source,
+      ...(extension !== undefined && { extension }),
       usable: route !== undefined,
       ...(reason !== undefined && { reason }),
       models: models.map(describe),
@@ -153,13 +157,10 @@ export async function allModels(
   };
 }
 
-async function load(options: Omit<ModelOptions, "spec">) {
+async function load(options: Omit<ModelOptions, "spec">): Promise<Sources> {
   const { loadModelsFile } = await import("./file.ts");
   const { env, offline, signal, localServers, registered = [] } = options;
-  const file = await loadModelsFile(options.dataDir);
-  const brought = Object.fromEntries(registered.map(({ name, config }) => [name, config]));
-  const config = { ...file.config, providers: { ...brought, ...file.config.providers } };
-  return { file: registered.length > 0 ? { ...file, config } : file, env, offline, signal, localServers };
+  return { file: await loadModelsFile(options.dataDir), env, offline, signal, localServers, registered };
 }
 
 function describe(model: Model<Api>): ListedModel {

@@ -2,12 +2,14 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 import { XdevError } from "../base/errors.ts";
 import type { Route } from "./stream.ts";
 
-export type ProviderSource = "models.yml" | "built-in" | "local";
+export type ProviderSource = "models.yml" | "built-in" | "local" | "extension";
 
 /** A provider, ready to use or with the reason why it is not. */
 export interface ProviderEntry {
   name: string;
   source: ProviderSource;
+  /** The extension that registered it, or changes it. */
+  extension?: string;
   models: readonly Model<Api>[];
   /** Absent when it can't be used. */
   route?: Route;

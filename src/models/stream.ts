@@ -7,6 +7,7 @@ import type { StreamFn } from "@earendil-works/pi-agent-core";
 import type {
   Api,
   AssistantMessage,
+  AssistantMessageEvent,
   AssistantMessageEventStream,
   Model,
   ProviderEnv,
@@ -33,10 +34,13 @@ type Start = (
   model: Model<Api>,
   context: TranscriptContext,
   options: SimpleStreamOptions,
-) => AssistantMessageEventStream;
+  policy: FetchPolicy,
+) => AsyncIterable<AssistantMessageEvent>;
 
 export interface Route {
   party: Party;
+  /** Its events are taken one by one, as whoever reads the answer takes them; others come as fast as they can. */
+  isPaced?: boolean;
   /** Loads the protocol. Called for every request, so it must be cheap the second time. */
   load(): Promise<Start>;
   auth(signal?: AbortSignal): RequestAuth | Promise<RequestAuth>;
@@ -55,13 +59,16 @@ export function routeStream(route: Route, tuning: Partial<FetchPolicy> = {}): St
   return async (model, context, options = {}) => {
     const { AssistantMessageEventStream: Stream } = await loadEventStream();
     const stream = new Stream();
-    run(route, { ...DEFAULT_POLICY, ...tuning }, stream, model, context, options).catch((error: unknown) => {
-      const aborted = options.signal?.aborted === true;
-      const message = emptyMessage(model, aborted ? "aborted" : "error");
-      message.errorMessage = explain(route.party, undefined, errorText(error));
-      stream.push({ type: "error", reason: aborted ? "aborted" : "error", error: message });
-      stream.end();
-    });
+    const room = route.isPaced ? pace(stream, options.signal) : undefined;
+    run(route, { ...DEFAULT_POLICY, ...tuning }, stream, room, model, context, options).catch(
+      (error: unknown) => {
+        const aborted = options.signal?.aborted === true;
+        const message = emptyMessage(model, aborted ? "aborted" : "error");
+        message.errorMessage = explain(route.party, undefined, errorText(error));
+        stream.push({ type: "error", reason: aborted ? "aborted" : "error", error: message });
+        stream.end();
+      },
+    );
     return stream;
   };
 }
@@ -70,6 +77,7 @@ async function run(
   route: Route,
   defaults: FetchPolicy,
   stream: AssistantMessageEventStream,
+  room: (() => Promise<void>) | undefined,
   model: Model<Api>,
   context: TranscriptContext,
   options: SimpleStreamOptions,
@@ -81,7 +89,7 @@ async function run(
     maxRetries: options.maxRetries ?? defaults.maxRetries,
     maxRetryAfterMs: options.maxRetryDelayMs ?? defaults.maxRetryAfterMs,
   };
-  const inner = start(auth.baseUrl ? { ...model, baseUrl: auth.baseUrl } : model, context, {
+  const request: SimpleStreamOptions = {
     ...options,
     apiKey: auth.apiKey,
     headers: { ...auth.headers, ...options.headers },
@@ -99,14 +107,55 @@ async function run(
         failure = latest;
       },
     }),
-  });
+  };
+  const asked = auth.baseUrl ? { ...model, baseUrl: auth.baseUrl } : model;
+  const inner = start(asked, context, request, policy);
   for await (const event of inner) {
     if (event.type === "error" && event.reason === "error") {
       event.error.errorMessage = explain(route.party, failure, event.error.errorMessage ?? "");
     }
     stream.push(event);
+    await room?.();
   }
   stream.end();
+}
+
+/**
+ * Gives what waits until the reader of a stream has taken all events. Somebody who only wants the result reads none, and is not
+ * waited for; nor is one who has stopped reading, or a request that was aborted.
+ */
+function pace(stream: AssistantMessageEventStream, signal: AbortSignal | undefined): () => Promise<void> {
+  const read = stream[Symbol.asyncIterator].bind(stream);
+  let isRead = false;
+  let wake = (): void => {};
+  let waiting = 0;
+  const push = stream.push.bind(stream);
+  stream.push = (event) => {
+    waiting++;
+    push(event);
+  };
+  stream[Symbol.asyncIterator] = async function* () {
+    isRead = true;
+    try {
+      for await (const event of { [Symbol.asyncIterator]: read }) {
+        yield event;
+        waiting--;
+        if (waiting === 0) wake();
+      }
+    } finally {
+      isRead = false;
+      wake();
+    }
+  };
+  return async () => {
+    if (!isRead || waiting === 0 || signal?.aborted) return;
+    const taken = Promise.withResolvers<void>();
+    wake = () => taken.resolve();
+    const stop = wake;
+    signal?.addEventListener("abort", stop);
+    await taken.promise;
+    signal?.removeEventListener("abort", stop);
+  };
 }
 
 function explain(party: Party, failure: RequestFailure | undefined, text: string): string {

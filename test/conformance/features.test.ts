@@ -60,6 +60,7 @@ function services(asked: unknown[]): Partial<CallServices> {
     notify: note("notify", undefined),
     setStatus: note("setStatus", undefined),
     setWidget: note("setWidget", undefined),
+    loginQuestion: async (extension, question) => note("login", "the code")(extension.name, question),
     setTitle: note("setTitle", undefined),
     setEditorText: note("setEditorText", undefined),
     dialogs: {
@@ -107,7 +108,17 @@ function services(asked: unknown[]): Partial<CallServices> {
 const NO_MODELS = "models are for modules: a process extension has no permissions yet";
 
 /** Each method: parameters that it takes, what the session is asked, and the result. */
+const NO_REQUEST = { error: "there is no such request to a model" };
+
 const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, unknown][] = [
+  ["provider.payload", { stream: "p1", payload: {} }, undefined, NO_REQUEST],
+  ["provider.response", { stream: "p1", status: 200 }, undefined, NO_REQUEST],
+  [
+    "provider.login",
+    { what: "prompt", message: "Code:\u001b[2J" },
+    ["login", "peer", { what: "prompt", message: "Code:", allowEmpty: false }],
+    { result: "the code" },
+  ],
   ["ui.notify", { message: "hi\u001b[2J", level: "warning" }, ["notify", "peer", "hi", "warning"], {}],
   ["ui.notify", { message: "hi" }, ["notify", "peer", "hi", "info"], {}],
   ["ui.setStatus", { key: "k", text: "t" }, ["setStatus", "peer", "k", "t"], {}],
@@ -242,6 +253,11 @@ const defaults: [(typeof CALL_METHODS)[number], unknown, unknown][] = [
   ["tools.all", undefined, { result: [] }],
   ["tools.active", undefined, { result: [] }],
   ["tools.setActive", { names: [] }, {}],
+  [
+    "provider.login",
+    { what: "manualCode" },
+    { error: "nobody is logging in: that is what `xdev login` is for" },
+  ],
 ];
 
 const wrong: [(typeof CALL_METHODS)[number], unknown[]][] = [
@@ -306,6 +322,21 @@ const wrong: [(typeof CALL_METHODS)[number], unknown[]][] = [
   ],
   ["session.sendUserMessage", [undefined, {}, { content: 5 }, { content: "x", deliverAs: "nextTurn" }]],
   ["session.setName", [undefined, {}, { name: "" }, { name: 5 }]],
+  ["provider.payload", [undefined, {}, { stream: 5 }, { stream: "x".repeat(41) }]],
+  ["provider.response", [undefined, {}, { stream: "p1" }, { stream: "p1", status: "200" }]],
+  [
+    "provider.login",
+    [
+      undefined,
+      {},
+      { what: "password" },
+      { what: "prompt" },
+      { what: "url", url: "file:///etc/passwd" },
+      { what: "url", url: "https://x.example/\u001b[2J" },
+      { what: "select", message: "m", options: [] },
+      { what: "deviceCode", url: "javascript:alert(1)", userCode: "X" },
+    ],
+  ],
   ["session.setModel", [undefined, {}, { provider: "p" }, { provider: "p", modelId: 5 }]],
   ["session.switchSession", [undefined, {}, { path: 5 }]],
   ["session.fork", [undefined, {}, { entryId: "" }]],

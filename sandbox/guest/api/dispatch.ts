@@ -101,6 +101,9 @@ function handle(
       return withPromptOptions(session, importOwn, registry, { ...payload, type: event }, (asked) =>
         notify(registry, transmitter, asked, signal, context),
       );
+    case "provider_stream":
+    case "provider_auth":
+      return provide(registry, event, payload, signal);
     default:
       return notify(registry, transmitter, { ...payload, type: event }, signal, context);
   }
@@ -289,6 +292,16 @@ async function command(
   const handled = (async () => found.handler(String(payload.arguments ?? ""), context))();
   const text = await Promise.race([handled, frameEnd(context as CommandContext, transmitter)]);
   return typeof text === "string" ? { patch: { text } } : {};
+}
+
+async function provide(
+  { providerDesk }: Registry,
+  event: string,
+  payload: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<Answer> {
+  if (!providerDesk) throw new Error("has no model provider");
+  return { result: await providerDesk.handle(event, payload, signal) };
 }
 
 /** A handler that throws is an error of the extension, which the host tells; the others are called all the same. */

@@ -4,6 +4,7 @@ import { createActions } from "./actions.ts";
 import type { Bus } from "./bus.ts";
 import { toolSpec } from "./capabilities.ts";
 import { type Flag, flagOf, flagValue } from "./flags.ts";
+import type { Providers } from "./providers.ts";
 import type { Session } from "./session.ts";
 import type { Transmitter } from "./transmit.ts";
 
@@ -71,6 +72,8 @@ export interface Registry {
   readonly markdownTransformers: { transform: Renderer; types: readonly string[] }[];
   readonly providers: Map<string, unknown>;
   readonly bus: Bus;
+  /** What is behind them; loaded with the first. */
+  providerDesk?: Providers | undefined;
   context: SessionContext;
   /** Something was registered, or is not any more. */
   changed(): void;
@@ -99,14 +102,6 @@ export function createExtensionApi(
   importPackage: (name: string) => unknown,
   flags?: About["flags"],
 ): Record<string, unknown> {
-  const whileLoading = (method: string): void => {
-    if (!registry.loading) throw new Error(`pi.${method}() is only possible while the extension loads`);
-  };
-  const keep = (method: string, map: Map<string, unknown>) => (name: unknown, value?: unknown) => {
-    whileLoading(method);
-    map.set(text(name, `${method}: the name`), value ?? null);
-  };
-
   const renderers =
     (method: string, map: Map<string, Renderer>) =>
     (name: unknown, renderer: unknown): void => {
@@ -221,14 +216,17 @@ export function createExtensionApi(
     registerVirtualModel: absent("registerVirtualModel"),
     unregisterVirtualModel: absent("unregisterVirtualModel"),
     events: registry.bus.api,
+    /** Also when it has loaded. Needs the permission `provider`. */
     registerProvider(name: unknown, config: unknown): void {
-      keep("registerProvider", registry.providers)(name, config);
-      // What is data of it; functions (streamSimple, oauth) do not cross.
-      transmitter.send({
-        type: "action",
-        action: "register_provider",
-        payload: { ...(config as object), name },
-      });
+      registry.providerDesk ??= (
+        importPackage("internal/providers") as typeof import("./providers.ts")
+      ).createProviders(transmitter, registry.providers);
+      registry.providerDesk.register(name, config);
+      registry.changed();
+    },
+    unregisterProvider(name: unknown): void {
+      registry.providerDesk?.unregister(name);
+      registry.changed();
     },
     /** Kept in the session and never sent to the model; needs the permission `session: write`. */
     appendEntry(customType: unknown, data?: unknown): void {
