@@ -138,6 +138,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       keepsProjects: trusted === undefined && (await wasTrusted(cwd, dataDir)),
     };
   };
+  const given = parts.late && givenFlags(parts.late);
   const manager = await ExtensionManager.load({
     sources: await sources().catch((error: unknown) => {
       guests?.dismiss();
@@ -148,7 +149,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
     env: process.env,
     dataDir,
     onStarted: parts.onStarted,
-    circumstances: sessionCircumstances({ dataDir, cwd, env: process.env, flags, ui }),
+    circumstances: sessionCircumstances({ dataDir, cwd, env: process.env, flags, given, ui }),
     ...(parts.sources ? {} : { rediscover }),
     authority: sessionAuthority({
       dataDir,
@@ -158,7 +159,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       flags,
       // In json mode standard output is a program's; who reads it can't answer.
       user: client ? client.user : options.mode === "json" ? undefined : () => terminalUser(interrupt),
-      ...(parts.late ? { given: givenFlags(parts.late) } : {}),
+      given,
       ui,
       notice: (text) => mode.notice(text),
     }),

@@ -93,9 +93,9 @@ export function sessionAuthority(options: SessionAuthorityOptions): NonNullable<
  * as it is shown.
  */
 export function sessionCircumstances(
-  options: Pick<SessionAuthorityOptions, "dataDir" | "cwd" | "env" | "flags" | "ui">,
+  options: Pick<SessionAuthorityOptions, "dataDir" | "cwd" | "env" | "flags" | "given" | "ui">,
 ): NonNullable<ManagerOptions["circumstances"]> {
-  const { dataDir, cwd, env, flags, ui } = options;
+  const { dataDir, cwd, env, flags, given, ui } = options;
   return async ({ name, path }) => {
     const [folders, record] = await Promise.all([
       sessionFolders({ name, path, dataDir, cwd }),
@@ -112,7 +112,7 @@ export function sessionCircumstances(
         if (isAll || covers(variable)) shown.push(`${variable}=${value}`);
       }
     }
-    return sha256(JSON.stringify([folders, ui, flags, record, shown.sort()]));
+    return sha256(JSON.stringify([folders, ui, flags, given, record, shown.sort()]));
   };
 }
 

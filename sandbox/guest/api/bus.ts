@@ -53,6 +53,11 @@ export class Bus {
     return [...this.#listeners.keys()];
   }
 
+  /** Whether something was emitted that nobody has got yet. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0;
+  }
+
   /** What others emitted. */
   deliver(events: readonly BusEvent[]): void {
     for (const { channel, data } of events) this.#tell(channel, data);

@@ -112,7 +112,7 @@ async function load(
     await factory(pi);
     registry.loading = false;
     // Our own count is one more.
-    const isBusy = timerCount() !== before + 1;
+    const isBusy = timerCount() !== before + 1 || registry.bus.isWaiting;
     transmitter.send({ type: "capabilities", payload: capabilities(registry, isBusy) });
     registry.bus.start();
   } catch (error) {
