@@ -237,3 +237,70 @@ describe("the agent's package in a guest does what the real one does", () => {
     });
   }
 });
+
+/** What a sandboxed extension can't have: each is there, and says so when it is used. */
+const REFUSED = `
+  AgentSession AgentSessionRuntime ArminComponent DefaultPackageManager ExtensionRunner FooterComponent InteractiveMode
+  LoginDialogComponent ModelRuntime ModelSelectorComponent OAuthSelectorComponent RpcClient SessionSelectorComponent
+  SettingsSelectorComponent TreeSelectorComponent createAgentSession createAgentSessionFromServices createAgentSessionRuntime
+  createAgentSessionServices createCodemodeExtension createExtensionRuntime createLocalPowerShellOperations createMcpExtension
+  createPowerShellTool createPowerShellToolDefinition createToolSearchExtension discoverAndLoadExtensions getPowerShellConfig main
+  parseArgs resolveCliModel resolveModelScopeWithDiagnostics runPrintMode runRpcMode wrapRegisteredTool wrapRegisteredTools`
+  .trim()
+  .split(/\s+/);
+
+const NAMES: Readonly<Record<string, Scenario>> = {
+  kinds: ({ agent }) => Object.fromEntries(Object.keys(agent).map((name) => [name, typeof agent[name]])),
+  isLazy: ({ agent }) => [
+    Object.getOwnPropertyDescriptor(agent, "DynamicBorder")?.get !== undefined,
+    "DynamicBorder" in agent,
+    Object.getOwnPropertyDescriptor(agent, "CustomEditor")?.get !== undefined,
+  ],
+};
+
+describe("the names of the agent's package in a guest", () => {
+  let guest: Guest;
+  before(async () => {
+    guest = await guestOf(NAMES, new FakeRights(() => false), { agent: "xdev" });
+  });
+  after(() => guest?.[Symbol.asyncDispose]());
+
+  test("parts that need pi-tui are evaluated when they are first asked for", async () => {
+    assert.deepEqual(await guest.run("isLazy"), [true, true, true]);
+  });
+
+  test("every export of the real package is there, and of its kind", async () => {
+    const kinds = (await guest.run("kinds")) as Record<string, string>;
+    const expected = Object.fromEntries(Object.entries(real).map(([name, value]) => [name, typeof value]));
+    const differing = Object.keys(expected).filter((name) => kinds[name] !== expected[name]);
+    assert.deepEqual(differing, []);
+  });
+});
+
+const REFUSING: Readonly<Record<string, Scenario>> = Object.fromEntries(
+  REFUSED.map((name) => [
+    name,
+    new Function(
+      "{ agent }",
+      `return [() => agent.${name}(), () => new agent.${name}(), () => agent.${name}.create()].map((use) => {
+        try { use(); return "nothing"; } catch (error) { return error.message; }
+      })`,
+    ) as Scenario,
+  ]),
+);
+
+describe("what is not possible in the sandbox says so, and what to do instead", () => {
+  let guest: Guest;
+  before(async () => {
+    guest = await guestOf(REFUSING, new FakeRights(() => false), { agent: "xdev" });
+  });
+  after(() => guest?.[Symbol.asyncDispose]());
+
+  for (const name of REFUSED) {
+    test(name, async () => {
+      for (const said of (await guest.run(name)) as string[]) {
+        assert.match(said, new RegExp(`${name}(?:\\.create)? is not possible here: .{20}`));
+      }
+    });
+  }
+});
