@@ -14,7 +14,8 @@ export async function programEnvironment(
   own: Readonly<Record<string, string>>,
   context: CallContext,
 ): Promise<Record<string, string>> {
-  const environment = extensionEnvironment(context.env);
+  // A bash at the first level whose input is a socket, as a pipe is here, takes itself for one behind rshd and runs ~/.bashrc.
+  const environment: Record<string, string> = { SHLVL: "1", ...extensionEnvironment(context.env) };
   for (const [name, value] of Object.entries(own)) {
     if (name === "" || /[=\0]/.test(name) || value.includes("\0")) {
       throw new CallError(

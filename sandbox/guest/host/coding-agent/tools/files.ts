@@ -4,6 +4,7 @@ import { type EditParams, editTool, planEdit } from "../../../../../src/agent/to
 import { displayPath } from "../../../../../src/agent/tools/paths.ts";
 import { inTurn } from "../../../../../src/agent/tools/queue.ts";
 import { type ReadParams, rangeOf, readOpened, readTool } from "../../../../../src/agent/tools/read.ts";
+import { toLf } from "../../../../../src/agent/tools/replacements.ts";
 import {
   abortable,
   type ToolResult,
@@ -100,9 +101,9 @@ export function createEditTool(cwd: string, options: { operations?: EditOperatio
           const { content, result } = planEdit(bytes, edits, name);
           throwIfAborted(signal);
           await operations.writeFile(absolute, content);
-          const before = bytes.toString();
-          const patch = generateUnifiedPatch(name, before, content);
-          return { ...result, details: { ...generateDiffString(before, content), patch } };
+          const [before, after] = [toLf(bytes.toString()), toLf(content)];
+          const patch = generateUnifiedPatch(name, before, after);
+          return { ...result, details: { ...generateDiffString(before, after), patch } };
         });
       }),
   );
