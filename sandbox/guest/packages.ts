@@ -104,6 +104,7 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
     of: "pi-tui",
     owns: PI_TUI_COMPONENTS,
   },
+  "internal/pi-tui-older": { entry: "sandbox/guest/host/tui/older.ts", whole: true },
   "internal/pi-tui-markdown": { entry: "sandbox/guest/host/tui/markdown.ts", of: "pi-tui" },
   "internal/pi-tui-screens": {
     entry: "sandbox/guest/host/tui/screens.ts",

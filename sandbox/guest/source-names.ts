@@ -39,6 +39,7 @@ export const SOURCE_NAMES = [
   "pi-tui",
   "internal/pi-tui",
   "internal/pi-tui-components",
+  "internal/pi-tui-older",
   "internal/pi-tui-markdown",
   "internal/pi-tui-screens",
   "pi-agent-core",

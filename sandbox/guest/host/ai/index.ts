@@ -42,7 +42,7 @@ function supportsXhigh(model: unknown): boolean {
 }
 
 /** A scripted provider, as an API of this extension. */
-function registerFauxProvider(options?: object): unknown {
+function registerFauxProvider(options: object = {}): unknown {
   const faux = (helpers().createFauxCore as Faux)(options) as ReturnType<Faux> & Record<string, unknown>;
   const { registerApiProvider, unregisterApiProviders } = providers as Record<
     string,

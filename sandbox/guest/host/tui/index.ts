@@ -32,7 +32,14 @@ const PARTS = {
 const exports: Record<string, unknown> = core;
 const early = Object.fromEntries(CORE.map((name) => [name, exports[name]]));
 
-export const all = withParts(
-  early,
-  Object.entries(PARTS).map(([part, names]) => ({ names, load: () => own(part) })),
-);
+const OLDER = words(`
+  DEFAULT_EDITOR_KEYBINDINGS EditorKeybindingsManager getEditorKeybindings isAltBackspace isAltEnter isAltLeft isAltRight
+  isArrowDown isArrowLeft isArrowRight isArrowUp isBackspace isCtrlA isCtrlC isCtrlD isCtrlE isCtrlG isCtrlK isCtrlL isCtrlLeft
+  isCtrlO isCtrlP isCtrlRight isCtrlT isCtrlU isCtrlW isCtrlZ isDelete isEnd isEnter isEscape isHome isShiftCtrlP isShiftEnter
+  isShiftTab isTab setEditorKeybindings`);
+
+export const all = withParts(early, [
+  ...Object.entries(PARTS).map(([part, names]) => ({ names, load: () => own(part) })),
+  { names: OLDER, load: () => own("internal/pi-tui-older") },
+  { names: ["TUI"], load: () => ({ TUI: own("internal/pi-tui-screens").TuiMainScreen }) },
+]);
