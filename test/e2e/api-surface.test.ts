@@ -104,6 +104,23 @@ const RPC = `export default (pi) => {
   pi.registerShortcut("ctrl+x", { description: "greets", handler: (ctx) => ctx.ui.notify("pressed in " + ctx.mode) });
   pi.registerShortcut("ctrl+c", { handler() {} });
   pi.registerCommand("quit", { handler: async (args, ctx) => ctx.shutdown() });
+  pi.registerCommand("fresh", { handler: async (args, ctx) => {
+    const before = ctx.sessionManager.getSessionId();
+    let refused;
+    await ctx.newSession({
+      setup: async (sm) => {
+        await sm.appendCustomEntry("kept", { before });
+        try { sm.appendMessage({ role: "user", content: "x" }); } catch (error) { refused = error.message; }
+      },
+      withSession: async (next) => {
+        await next.sendMessage({ customType: "note", content: "carried over", display: true });
+        next.ui.notify(JSON.stringify([
+          next.sessionManager.getSessionId() !== before, refused.includes("appendCustomMessageEntry"),
+          next.sessionManager.getEntries().filter(({ type }) => type.startsWith("custom")).map(({ customType }) => customType),
+        ]));
+      },
+    });
+  } });
   pi.registerCommand("label", { handler: async (args, ctx) => {
     pi.setLabel(ctx.sessionManager.getLeafId(), "here");
   } });
@@ -232,6 +249,18 @@ describe("in rpc mode", () => {
       data.entries.some(
         (entry: { type: string; label?: string }) => entry.type === "label" && entry.label === "here",
       ),
+    );
+  });
+
+  test("a command goes on in the session that it has begun", async () => {
+    using folder = new Folder();
+    folder.file("data/extensions/r.ts", RPC);
+    const env = { XDEV_DATA_DIR: `${folder.path}/data` };
+    assert.equal((await xdev(["ext", "grant", "r", "--session=write"], { env })).status, 0);
+    await using client = rpc(folder, "--model", `replay:${folder.file("r.yml", "- text: ok\n")}`);
+    assert.equal((await client.ask("prompt", { message: "/fresh" })).success, true);
+    await client.until(
+      ({ method, message }) => method === "notify" && message === '[true,true,["kept","note"]]',
     );
   });
 

@@ -1,8 +1,9 @@
 import type { SessionUi } from "../protocol.ts";
+import { commandContext } from "./commands.ts";
 import { createDialogs } from "./dialogs.ts";
 import type { Registry } from "./registry.ts";
 import { currentTheme, type ImportOwn } from "./services.ts";
-import { commandContext, type Session, sessionContext } from "./session.ts";
+import { type Session, sessionContext } from "./session.ts";
 import type { Transmitter } from "./transmit.ts";
 
 /**
@@ -68,13 +69,12 @@ export function contextMaker(
     setTheme: () => ({ success: false, error: "there are no themes in this mode" }),
   };
   const members = sessionContext(session);
-  const commands = commandContext(session);
   const promptOptions = (): unknown =>
     (importOwn("internal/prompt") as typeof import("./prompt-options.ts")).promptOptions(
       session,
       registry.context.cwd,
     ).options;
-  return (signal, isCommand) => ({
+  const make = (signal: AbortSignal) => ({
     ui,
     hasUI,
     mode,
@@ -92,6 +92,14 @@ export function contextMaker(
     signal,
     ...members,
     getSystemPromptOptions: promptOptions,
-    ...(isCommand ? commands : {}),
   });
+  return (signal, isCommand) => {
+    const context = make(signal);
+    return isCommand
+      ? Object.assign(
+          context,
+          commandContext(session, () => context),
+        )
+      : context;
+  };
 }

@@ -328,7 +328,7 @@ async function notify(
   const result =
     handlers.length === 0
       ? undefined
-      : await collect(withSignal ? { ...event, signal } : event, handlers, call);
+      : await collect(withSignal ? { ...event, signal } : event, handlers, call, signal);
   await tellTools(registry, event, (handler) => call(handler, event), context);
   return {
     ...(result === undefined ? {} : { result }),

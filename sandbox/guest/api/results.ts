@@ -10,9 +10,14 @@ type Result = Record<string, unknown>;
 export type Call = (handler: Handler, event: Event) => Promise<unknown>;
 
 /** The answer, or undefined for none. */
-export async function collect(event: Event, handlers: readonly Handler[], call: Call): Promise<unknown> {
+export async function collect(
+  event: Event,
+  handlers: readonly Handler[],
+  call: Call,
+  signal: AbortSignal,
+): Promise<unknown> {
   const rule = RULES[String(event.type)];
-  if (rule) return rule(event, handlers, call);
+  if (rule) return rule(event, handlers, call, signal);
   for (const handler of handlers) await call(handler, event);
   return undefined;
 }
@@ -98,13 +103,52 @@ async function compacting(event: Event, handlers: readonly Handler[], call: Call
   return Object.keys(all).length > 0 ? all : undefined;
 }
 
-/** The first result wins. `operations` are functions and stay here. */
-async function first(event: Event, handlers: readonly Handler[], call: Call): Promise<unknown> {
+/** The first result wins. `operations` are functions: the command is run with them here. */
+async function first(
+  event: Event,
+  handlers: readonly Handler[],
+  call: Call,
+  signal: AbortSignal,
+): Promise<unknown> {
   for (const handler of handlers) {
-    const { result } = members(await call(handler, event));
+    const { result, operations } = members(await call(handler, event));
     if (result !== undefined) return { result };
+    const { exec } = members(operations);
+    if (typeof exec === "function") {
+      return call(async () => ({ result: await runWith(exec.bind(operations), event, signal) }), event);
+    }
   }
   return undefined;
+}
+
+type Exec = (
+  command: string,
+  cwd: string,
+  options: { onData(data: Uint8Array | string): void; signal: AbortSignal },
+) => Promise<{ exitCode: number | null }>;
+
+/** As much of what a command writes is kept, in characters: its end. */
+const MAX_OUTPUT = 200_000;
+
+async function runWith(exec: Exec, { command, code, cwd }: Event, signal: AbortSignal): Promise<unknown> {
+  const decoder = new TextDecoder();
+  let output = "";
+  let truncated = false;
+  const onData = (data: Uint8Array | string): void => {
+    output += typeof data === "string" ? data : decoder.decode(data, { stream: true });
+    if (output.length <= 2 * MAX_OUTPUT) return;
+    output = output.slice(-MAX_OUTPUT);
+    truncated = true;
+  };
+  const { exitCode } = await exec(String(command ?? code), String(cwd), { onData, signal });
+  output += decoder.decode();
+  if (output.length > MAX_OUTPUT) truncated = true;
+  return {
+    output: output.slice(-MAX_OUTPUT),
+    ...(typeof exitCode === "number" ? { exitCode } : {}),
+    cancelled: signal.aborted,
+    truncated,
+  };
 }
 
 async function gathered(event: Event, handlers: readonly Handler[], call: Call): Promise<unknown> {
@@ -119,7 +163,10 @@ async function gathered(event: Event, handlers: readonly Handler[], call: Call):
   return Object.keys(all).length > 0 ? all : undefined;
 }
 
-const RULES: Record<string, (event: Event, handlers: readonly Handler[], call: Call) => Promise<unknown>> = {
+const RULES: Record<
+  string,
+  (event: Event, handlers: readonly Handler[], call: Call, signal: AbortSignal) => Promise<unknown>
+> = {
   __proto__: null as never,
   session_before_switch: cancellable,
   session_before_branch: cancellable,

@@ -185,19 +185,3 @@ export function sessionContext(session: Session): Record<string, unknown> {
     },
   };
 }
-
-/** Members of `ctx` in the handlers of commands. */
-export function commandContext(session: Session): Record<string, unknown> {
-  const fork = (entryId: unknown) => session.act("session.fork", { entryId });
-  return {
-    waitForIdle: async () => void (await session.act("session.waitForIdle")),
-    newSession: (options?: { parentSession?: string }) =>
-      session.act("session.newSession", { parentSession: options?.parentSession }),
-    switchSession: (path: unknown) => session.act("session.switchSession", { path }),
-    branch: fork,
-    fork,
-    navigateTree: (targetId: unknown, options?: { summarize?: boolean; customInstructions?: string }) =>
-      session.act("session.navigateTree", { ...options, targetId }),
-    reload: async () => void (await session.act("session.reload")),
-  };
-}

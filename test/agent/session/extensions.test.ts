@@ -6,6 +6,7 @@ import { startModelServer } from "../../fixtures/model-server.ts";
 import {
   ask,
   type HarnessOptions,
+  ScriptedModel,
   type ScriptStep,
   said,
   startSession,
@@ -338,6 +339,64 @@ test("the user's own commands can be run by a module in our place", async () => 
   assert.deepEqual(result, { output: "ran ls", exitCode: 3, cancelled: false, truncated: false });
   await ask(t.session, "go");
   assert.match(said(t.model.requests[0])[0] ?? "", /ran ls/);
+});
+
+test("or with operations of a module, whose output and end are the command's", async () => {
+  using folder = new Folder();
+  await using t = await withModules(
+    folder,
+    [
+      `on("user_bash", (e) => ({ operations: { async exec(command, cwd, { onData, signal }) {
+         onData(Buffer.from("ran " + command)); onData(new Uint8Array([0xc3])); onData(new Uint8Array([0xa9]));
+         return { exitCode: signal.aborted ? null : 4 };
+       } } }));`,
+    ],
+    [],
+  );
+  assert.deepEqual(await t.session.bash("ls"), {
+    output: "ran lsé",
+    exitCode: 4,
+    cancelled: false,
+    truncated: false,
+  });
+});
+
+test("a model that is chosen is told as data without headers and credentials; names, ends and failed compactions are told", async () => {
+  using folder = new Folder();
+  const other = new ScriptedModel([], { id: "other" });
+  Object.assign(other.model, {
+    headers: { authorization: "secret-header" },
+    baseUrl: "https://user:secret-password@host.example/v1?key=secret-query",
+  });
+  await using t = await withModules(
+    folder,
+    [
+      `on("model_select", (e) => say([e.model, e.previousModel.id, e.source]));
+       on("session_info_changed", (e) => say("named " + e.name));
+       on("agent_settled", (e) => say("settled " + e.aborted));
+       on("session_before_compact", (e) => ({ cancel: e.reason === "manual" }));
+       on("session_compact_failed", (e) => say("failed " + e.reason + " " + e.aborted));`,
+    ],
+    [{ text: "one" }, { text: "two" }],
+    { models: { list: async () => [other.model], resolve: async () => other } },
+  );
+  await ask(t.session, "first");
+  await ask(t.session, "second");
+  await assert.rejects(t.session.compact());
+  await t.session.setModel("test", "other");
+  await t.loaded.manager.events.settled();
+  const told = t.told();
+  assert.deepEqual(told.slice(0, -1), [
+    "named first",
+    "settled false",
+    "settled false",
+    "failed manual true",
+  ]);
+  const [model, previous, source] = JSON.parse(told.at(-1)!);
+  assert.deepEqual([model.provider, model.id, previous, source], ["test", "other", "scripted", "set"]);
+  assert.equal(model.baseUrl, "https://host.example/v1");
+  assert.equal(typeof model.contextWindow, "number");
+  assert.doesNotMatch(told.at(-1)!, /secret|authorization/);
 });
 
 test("models and levels that are chosen are told", async () => {
