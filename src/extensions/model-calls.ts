@@ -11,6 +11,7 @@ import { errorText } from "../base/errors.ts";
 import { randomHex } from "../base/random.ts";
 import type { KnownModels, ModelRequest } from "../models/ask.ts";
 import type { Extension } from "./extension.ts";
+import { isAnswering } from "./provider-calls.ts";
 
 /** What the run does for it. */
 export interface ModelRequests {
@@ -219,6 +220,11 @@ export const MODEL_CALLS = {
     await demandModel(rights);
     if (!models) throw new Error("there is no model");
     if (life.aborted) throw new Error("it has ended");
+    if (isAnswering(extension, request.provider)) {
+      throw new Error(
+        `this is a request to ${request.provider}, which this extension is answering itself: it asks its server with fetch`,
+      );
+    }
     const own = answersOf(extension);
     if (own.size >= MAX_REQUESTS) {
       throw new Error(`at most ${MAX_REQUESTS} model requests at once: wait until one of them has ended`);

@@ -56,11 +56,25 @@ interface StandingRequest {
 /** Requests that are being answered, by what the module calls them: it may ask about its own alone. */
 const standing = new WeakMap<Extension, Map<string, StandingRequest>>();
 
-/** A module begins to answer a request to a model: it may ask about it, until the function that this gives is called. */
+/** How many requests one module may be answering at once: one that asks itself would go on for ever. */
+const MAX_REQUESTS = 16;
+
+/**
+ * A module begins to answer a request to a model: it may ask about it, until the function that this gives is called. Throws when
+ * there are too many; completes "extension x …".
+ */
 export function keepRequest(extension: Extension, name: string, request: StandingRequest): () => void {
   const own = standing.get(extension) ?? new Map<string, StandingRequest>();
+  if (own.size >= MAX_REQUESTS)
+    throw new Error(`is answering ${MAX_REQUESTS} requests to its models already`);
   standing.set(extension, own.set(name, request));
   return () => own.delete(name);
+}
+
+/** Whether a module is answering a request to a model of its provider of that name. */
+export function isAnswering(extension: Extension, provider: string): boolean {
+  const own = [...(standing.get(extension)?.values() ?? [])];
+  return own.some(({ model }) => model.provider === provider);
 }
 
 function standingRequest(extension: Extension, name: string): StandingRequest {

@@ -49,9 +49,10 @@ export async function* guestEvents(request: GuestRequest): AsyncGenerator<Assist
   const { signal } = options;
   const stream = `p${nextStream++}`;
   const answer = new Answer(model);
-  const release = keepRequest(extension, stream, { options, model });
+  let release = (): void => {};
   let hasEnded = false;
   try {
+    release = keepRequest(extension, stream, { options, model });
     for await (const part of parts(request, stream)) {
       for (const event of answer.add(part)) yield event;
       hasEnded = answer.isOver;
