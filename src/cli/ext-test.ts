@@ -131,7 +131,9 @@ export async function testExtension(
       ...{ dataDir, cwd, allow: allowFlags(allow, source) },
     };
     let failure: unknown;
-    await run({ command: "run", prompt: "", files: [], options }, interrupt, {
+    const words = Object.entries(script.flags ?? {}).map(([name, value]) => `--${name}=${value}`);
+    const late = { words, rest: [] };
+    await run({ command: "run", prompt: "", files: [], options, late }, interrupt, {
       sources: [source],
       mode: driver.mode,
       model: driver.model,

@@ -154,10 +154,9 @@ export class ScriptDriver {
     const command =
       prompt !== undefined ? { type: "prompt", message: prompt } : (rpc ?? { type: "get_state" });
     const response = await this.#send(command);
-    if (step.wait) await session.waitForIdle();
     const isAbout = expect.some((one) => "response" in one || ("not" in one && "response" in one.not!));
     if (response.success === false && !isAbout) this.#fail(this.#stepLine, String(response.error));
-    const isOpen = await this.#expected(step, from, response);
+    const isOpen = await this.#expected(session, step, from, response);
     for (const { at, message } of isOpen) {
       this.#fail(this.#options.lineOf(["steps", index, "expect", at]), message);
     }
@@ -174,14 +173,20 @@ export class ScriptDriver {
     }
   }
 
-  /** What is not met in the end. What was denied is looked at when all else is there. */
+  /**
+   * What is not met in the end. A run may begin when another has ended, with what an extension says then: so what is still to come is
+   * waited for. What must not happen is looked at when all else is there.
+   */
   async #expected(
-    { expect = [] }: Step,
+    session: AgentSession,
+    { expect = [], wait }: Step,
     from: number,
     response: Rec,
   ): Promise<{ at: number; message: string }[]> {
-    const until = performance.now() + LATE_MS;
+    let until: number | undefined;
     for (;;) {
+      if (wait) await session.waitForIdle();
+      until ??= performance.now() + LATE_MS;
       const responses = this.#records
         .slice(from)
         .filter((one) => one.type !== "response" || one === response);
@@ -191,7 +196,9 @@ export class ScriptDriver {
         const message = await unmet(one, happened);
         if (message !== undefined) open.push({ at, message, isDenial: "not" in one });
       }
-      if (open.every(({ isDenial }) => isDenial) || performance.now() > until) return open;
+      const isWhole =
+        open.every(({ isDenial }) => isDenial) && (!wait || this.#turns.length <= this.#played());
+      if (isWhole || performance.now() > until) return open;
       await sleep(LOOK_MS, this.#options.interrupt);
     }
   }

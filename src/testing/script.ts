@@ -121,6 +121,10 @@ export const testScriptSchema = z.strictObject({
     .optional()
     .describe("files in the working folder, by their path"),
   config: z.record(z.string(), z.json()).optional().describe("settings, as in config.yml"),
+  flags: z
+    .record(z.string().regex(/^[A-Za-z][\w-]*$/), z.union([z.boolean(), z.string()]))
+    .optional()
+    .describe("flags of the extension, as on the command line"),
   registers: z
     .strictObject({
       tools: names,

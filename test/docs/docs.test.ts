@@ -83,10 +83,17 @@ describe("the pages", () => {
     }
   });
 
-  test("show every example", () => {
-    const shown = PAGE_NAMES.flatMap((name) => includesOf(files[`${name}.md`]!));
+  test("show every example, or link to it, and name its script", () => {
+    const shown = PAGE_NAMES.flatMap((name) => {
+      const text = files[`${name}.md`]!;
+      return [...includesOf(text), ...linksOf(page(name))];
+    });
     const examples = Object.keys(files).filter((path) => path.startsWith("examples/"));
-    const missing = examples.filter((path) => !shown.includes(path) && path !== "examples/deny-rm.py");
+    const isShown = (path: string) =>
+      shown.includes(path) ||
+      // The guide says that each has one.
+      (path.endsWith(".test.yml") && shown.includes(path.replace(/test\.yml$/, "ts")));
+    const missing = examples.filter((path) => !isShown(path) && path !== "examples/deny-rm.py");
     assert.deepEqual(missing, []);
   });
 

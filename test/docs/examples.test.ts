@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { Folder } from "../support/folder.ts";
 import { EXAMPLES, type Outcome, toolResults, xdev } from "../support/xdev.ts";
-import { fencesOf, page } from "./pages.ts";
+import { fencesOf, files, page } from "./pages.ts";
 
 const text = (name: string) => readFileSync(EXAMPLES + name, "utf8");
 
@@ -166,10 +166,20 @@ test("replay.yml plays", async () => {
   assert.deepEqual([outcome.status, outcome.stdout], [0, "It said one two.\n"], outcome.stderr);
 });
 
-test("notes.ts does what notes.test.yml says, played as its page shows", async () => {
-  using folder = new Folder();
-  for (const name of ["notes.ts", "notes.test.yml"]) folder.file(name, text(name));
-  const outcome = await xdev(["ext", "test", "notes.ts"], { cwd: folder.path, env: { HOME: folder.path } });
-  assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
-  assert.match(outcome.stdout, /^3 passed, 0 failed$/m);
+describe("an example of the guide does what its script says:", () => {
+  const scripts = Object.keys(files).filter(
+    (path) => path.endsWith(".test.yml") && path.startsWith("examples/"),
+  );
+  assert.ok(scripts.length > 10);
+  for (const script of scripts) {
+    const name = script.slice("examples/".length, -".test.yml".length);
+    test(name, async () => {
+      using folder = new Folder();
+      for (const suffix of ["ts", "test.yml"]) folder.file(`${name}.${suffix}`, text(`${name}.${suffix}`));
+      const options = { cwd: folder.path, env: { HOME: folder.path } };
+      const outcome = await xdev(["ext", "test", `${name}.ts`], options);
+      assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
+      assert.match(outcome.stdout, /^[1-9]\d* passed, 0 failed$/m);
+    });
+  }
 });

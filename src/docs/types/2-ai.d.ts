@@ -174,6 +174,8 @@ declare module "xdev:ai" {
     onAuth(info: { url: string; instructions?: string }): void;
     onPrompt(prompt: { message: string; placeholder?: string; allowEmpty?: boolean }): Promise<string>;
     onProgress?(message: string): void;
+    onDeviceCode?(info: { userCode: string; verificationUri: string }): void;
+    onSelect?(question: { message: string; options: { id: string; label: string }[] }): Promise<string>;
     onManualCodeInput?(): Promise<string>;
     signal?: AbortSignal;
     [more: string]: any;

@@ -1,6 +1,5 @@
 declare module "xdev:agent" {
   import type {
-    AssistantMessageEventStream,
     Context,
     ImageContent,
     Model,
@@ -217,15 +216,18 @@ declare module "xdev:agent" {
     handler(args: string, ctx: ExtensionCommandContext): Promise<string | void> | string | void;
   }
 
+  /** A model of a provider: as in models.yml. */
   export interface ProviderModelConfig {
     id: string;
-    name: string;
+    name?: string;
     api?: string;
-    reasoning: boolean;
-    input: ("text" | "image")[];
-    cost: { input: number; output: number; cacheRead: number; cacheWrite: number };
-    contextWindow: number;
-    maxTokens: number;
+    baseUrl?: string;
+    reasoning?: boolean;
+    input?: ("text" | "image")[];
+    cost?: { input: number; output: number; cacheRead: number; cacheWrite: number };
+    /** In tokens. */
+    contextWindow?: number;
+    maxTokens?: number;
     headers?: Record<string, string>;
     [more: string]: any;
   }
@@ -233,16 +235,18 @@ declare module "xdev:agent" {
   export interface ProviderConfig {
     name?: string;
     baseUrl?: string;
+    /** A key, or a variable as `$NAME`. */
     apiKey?: string;
     api?: string;
     headers?: Record<string, string>;
     authHeader?: boolean;
     models?: ProviderModelConfig[];
-    streamSimple?(model: Model<any>, context: Context, options?: SimpleStreamOptions): AssistantMessageEventStream;
+    /** Answers in the place of a server: gives `AssistantMessageEvent`s, which need not have `partial`. */
+    streamSimple?(model: Model<any>, context: Context, options: SimpleStreamOptions): AsyncIterable<any>;
     oauth?: {
       name: string;
       login(callbacks: OAuthLoginCallbacks): Promise<OAuthCredentials>;
-      refreshToken(credentials: OAuthCredentials, signal?: AbortSignal): Promise<OAuthCredentials>;
+      refreshToken(credentials: OAuthCredentials, signal: AbortSignal): Promise<OAuthCredentials>;
       getApiKey(credentials: OAuthCredentials): string;
       modifyModels?(models: Model[], credentials: OAuthCredentials): Model[];
       [more: string]: any;
