@@ -36,6 +36,7 @@ const PI_TUI_INSTEAD = Object.fromEntries(
  */
 export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   api: { entry: "sandbox/guest/api/index.ts" },
+  "internal/older": { entry: "sandbox/guest/api/older.ts" },
   "internal/theme": { entry: "sandbox/guest/api/theme.ts" },
   "internal/render": { entry: "sandbox/guest/api/render.ts" },
   "internal/prompt": { entry: "sandbox/guest/api/prompt-options.ts" },

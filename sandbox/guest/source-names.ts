@@ -3,6 +3,7 @@ import { hostModule } from "./host/names.ts";
 /** The names of the texts of packages.ts, for who only looks one up: a worker has no use for what they are made of. */
 export const SOURCE_NAMES = [
   "api",
+  "internal/older",
   "internal/theme",
   "internal/render",
   "internal/prompt",

@@ -24,8 +24,12 @@ export function createActions(
 ): Record<string, Action> {
   const namesOf = (method: string) => session.askNow(method) as unknown[];
   return {
-    sendMessage: (message, options?: { deliverAs?: unknown; triggerTurn?: unknown }) => {
-      const { deliverAs, triggerTurn } = options ?? {};
+    /** Hooks have `triggerTurn` itself for the options, and a text for the message. */
+    sendMessage: (given, options?: { deliverAs?: unknown; triggerTurn?: unknown } | boolean) => {
+      const { deliverAs, triggerTurn } =
+        typeof options === "boolean" ? { triggerTurn: options } : (options ?? {});
+      const message =
+        typeof given === "string" ? { customType: "message", content: given, display: true } : given;
       session.tell("pi.sendMessage()", "session.sendMessage", { message, deliverAs, triggerTurn });
     },
     sendUserMessage: (content, options?: { deliverAs?: unknown }) =>
@@ -33,6 +37,9 @@ export function createActions(
         content,
         deliverAs: options?.deliverAs,
       }),
+    /** As hooks have it: what the user would have said next. */
+    send: (content) =>
+      session.tell("pi.send()", "session.sendUserMessage", { content, deliverAs: "followUp" }),
     getActiveTools: () => namesOf("tools.active"),
     getAllTools: () => namesOf("tools.all"),
     setActiveTools: (names) => session.tell("pi.setActiveTools()", "tools.setActive", { names }),
@@ -54,21 +61,25 @@ export function createActions(
     /** The settings of the session: a copy. */
     getSettings: () => ({ ...(session.askNow("session.settings") as object | null) }),
     setThinkingLevel: (level) => session.tell("pi.setThinkingLevel()", "session.setThinkingLevel", { level }),
-    /** A program, with the permission `run`. It does not reject for what the program says: that is in `code`. */
-    exec: (command: string, args: readonly string[] = [], { cwd, timeout, signal }: ExecOptions = {}) => {
-      const { execFile } = importPackage("child_process") as { execFile: ExecFile };
-      return new Promise((resolve) => {
-        const options = {
-          ...(cwd ? { cwd } : {}),
-          ...(timeout ? { timeout } : {}),
-          ...(signal ? { signal } : {}),
-        };
-        execFile(command, args, options, (error, stdout, stderr) => {
-          const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
-          const why = error !== null && typeof error.code !== "number" ? String(error) : "";
-          resolve({ stdout, stderr: stderr || why, code, killed: error?.killed === true });
-        });
+    exec: runner(importPackage),
+  };
+}
+
+/** A program, with the permission `run`. It does not reject for what the program says: that is in `code`. */
+export function runner(importPackage: (name: string) => unknown) {
+  return (command: string, args: readonly string[] = [], { cwd, timeout, signal }: ExecOptions = {}) => {
+    const { execFile } = importPackage("child_process") as { execFile: ExecFile };
+    return new Promise((resolve) => {
+      const options = {
+        ...(cwd ? { cwd } : {}),
+        ...(timeout ? { timeout } : {}),
+        ...(signal ? { signal } : {}),
+      };
+      execFile(command, args, options, (error, stdout, stderr) => {
+        const code = error === null ? 0 : typeof error.code === "number" ? error.code : 1;
+        const why = error !== null && typeof error.code !== "number" ? String(error) : "";
+        resolve({ stdout, stderr: stderr || why, code, killed: error?.killed === true });
       });
-    },
+    });
   };
 }

@@ -1,4 +1,5 @@
 import type { SessionUi } from "../protocol.ts";
+import { runner } from "./actions.ts";
 import { commandContext } from "./commands.ts";
 import { createDialogs } from "./dialogs.ts";
 import type { Registry } from "./registry.ts";
@@ -74,6 +75,7 @@ export function contextMaker(
       session,
       registry.context.cwd,
     ).options;
+  const exec = runner(importOwn);
   const make = (signal: AbortSignal) => ({
     ui,
     hasUI,
@@ -92,6 +94,11 @@ export function contextMaker(
     signal,
     ...members,
     getSystemPromptOptions: promptOptions,
+    // Hooks have these here.
+    exec,
+    get sessionFile() {
+      return session.state.file ?? null;
+    },
   });
   return (signal, isCommand) => {
     const context = make(signal);

@@ -31,6 +31,8 @@ export function createDispatcher(
 ): (frame: unknown) => void {
   const running = new Map<string, AbortController>();
   const createContext = contextMaker(registry, transmitter, session, importOwn, ui);
+  const { signal: never } = new AbortController();
+  registry.ambient = () => createContext(never, false);
   const streamed = new StreamedMessage();
 
   const answerEvent = async (frame: EventFrame): Promise<void> => {

@@ -63,7 +63,8 @@ export function start(host: GuestHost, about: About): (frame: unknown) => void {
   system.requireModule = modules.require;
   defineLazyGlobals((name) => modules.own(name));
   const dispatch = createDispatcher(registry, transmitter, session, own, about.ui);
-  void load(host, about, registry, modules, pi, transmitter);
+  const older = () => own("internal/older") as unknown as typeof import("./older.ts");
+  void load(host, about, registry, modules, pi, transmitter, older);
   return dispatch;
 }
 
@@ -97,6 +98,7 @@ async function load(
   modules: Pick<BundleLinks, "import" | "dynamicImport" | "require">,
   pi: unknown,
   transmitter: Transmitter,
+  older: () => typeof import("./older.ts"),
 ): Promise<void> {
   try {
     const before = timerCount();
@@ -109,7 +111,8 @@ async function load(
     await run({ import: importModule, dynamicImport, require, exports, meta, links });
     const factory = exports.default;
     if (typeof factory !== "function") return host.fail(noFactory(factory));
-    await factory(pi);
+    const given: unknown = await factory(pi);
+    if (typeof given === "object" && given !== null) older().registerGiven(pi as never, given);
     registry.loading = false;
     // Our own count is one more.
     const isBusy = timerCount() !== before + 1 || registry.bus.isWaiting;

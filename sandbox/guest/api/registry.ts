@@ -75,6 +75,8 @@ export interface Registry {
   /** What is behind them; loaded with the first. */
   providerDesk?: Providers | undefined;
   context: SessionContext;
+  /** A `ctx` outside of all events: for `pi.ui` of older modules. */
+  ambient?: () => Record<string, unknown>;
   /** Something was registered, or is not any more. */
   changed(): void;
 }
@@ -110,6 +112,7 @@ export function createExtensionApi(
       map.set(key, renderer as Renderer);
       registry.changed();
     };
+  const older = () => importPackage("internal/older") as typeof import("./older.ts");
   /** What this family has and xdev has not: its absence breaks no extension that only offers it, too. */
   const absent = (method: string) => (): void =>
     transmitter.log("warn", `pi.${method}() has no effect: xdev has nothing of the kind`);
@@ -120,6 +123,7 @@ export function createExtensionApi(
       const given = text(event, "pi.on: the event's name");
       const name = ALIASES.get(given) ?? given;
       if (typeof handler !== "function") throw new TypeError(`pi.on("${given}"): the handler is no function`);
+      if (name === "session") return older().onSession(api.on as never, handler as Handler);
       // One that is registered twice is called twice, and each registration ends by itself.
       const own: Handler = (...args) => (handler as Handler)(...args);
       const handlers = registry.handlers.get(name);
@@ -247,6 +251,20 @@ export function createExtensionApi(
     get typebox() {
       return importPackage("@sinclair/typebox");
     },
+    // Of hooks and custom tools (older.ts), and of oh-my-pi.
+    get zod() {
+      return importPackage("zod");
+    },
+    get cwd() {
+      return registry.context.cwd;
+    },
+    get ui() {
+      return registry.ambient?.().ui;
+    },
+    get hasUI() {
+      return registry.ambient?.().hasUI === true;
+    },
+    pushPendingAction: (action: never): void => older().pushPendingAction(registry, api as never, action),
   };
   for (const [action, run] of Object.entries(createActions(session, importPackage))) {
     api[action] = (...args: unknown[]) => {
