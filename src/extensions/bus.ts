@@ -90,13 +90,18 @@ export class EventBus {
     try {
       for (let batches = 1; line.events.length > 0; batches++) {
         if (batches % BATCHES_IN_A_ROW === 0) await sleep(PAUSE_MS);
-        const events = line.events.splice(0, BATCH);
-        for (const { data } of events) line.chars -= data?.length ?? 0;
-        await extension.request(
+        const events = line.events.slice(0, BATCH);
+        const reply = await extension.request(
           "bus",
           { events: extension.kind === "process" ? events.flatMap(parsed) : events },
           { timeoutMs: extension.limits.eventTimeoutMs },
         );
+        // A module whose listeners are slow has taken some of them: one at least.
+        const { told } = (reply.result ?? {}) as { told?: unknown };
+        const taken = Number.isSafeInteger(told) ? Math.max(1, told as number) : events.length;
+        for (const { data } of line.events.splice(0, Math.min(taken, events.length))) {
+          line.chars -= data?.length ?? 0;
+        }
       }
     } catch (error) {
       // It is gone, and what waits for it is nobody's.

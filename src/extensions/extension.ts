@@ -79,7 +79,7 @@ export interface ExtensionHandlers {
 }
 
 const LOG_LINES = 20;
-const REGISTRATIONS_PER_SECOND = 50;
+const REGISTRATIONS_PER_SECOND = 20;
 /** The longest id of a call. */
 const MAX_ID = 200;
 /** Restarts within this time, in ms, are at most so many. */

@@ -121,6 +121,8 @@ const capabilities = v.object({
   events: list(name),
   renderers: list(jsonObject),
   failOpen: v.nullish(v.boolean(), false),
+  /** It listens to `tool_call` and has no handler of it any more: it lets every call pass. */
+  passive: v.nullish(v.boolean(), false),
   features: list(v.string()),
   label: text,
   flags: list(flagSpec),

@@ -113,6 +113,9 @@ export interface ExtensionCommand {
   word: string;
 }
 
+/** So much is told once of what extensions register. */
+const MOST_NOTICES = 300;
+
 /** How long an extension has to end by itself when the session ends, in ms. */
 const CLOSE_GRACE_MS = 500;
 
@@ -239,6 +242,11 @@ export class ExtensionManager {
       onRegister: (extension) => {
         if (this.#isChanging) return;
         for (const text of unknownEvents(extension)) this.noticeOnce(text);
+        if (extension.capabilities?.passive) {
+          this.noticeOnce(
+            `extension ${extension.name} checks no tool call any more: it has taken its handler of tool_call away`,
+          );
+        }
         host.toolsChanged?.();
       },
     };
@@ -499,9 +507,12 @@ export class ExtensionManager {
 
   /** Tells the user something once. */
   noticeOnce(text: string, about: string = text): void {
-    if (this.#noticed.has(about)) return;
+    // What extensions register may change, and what is said of it has an end.
+    if (this.#noticed.has(about) || this.#noticed.size > MOST_NOTICES) return;
     this.#noticed.add(about);
-    this.#host.notice(text);
+    this.#host.notice(
+      this.#noticed.size > MOST_NOTICES ? "there is more to say of extensions: it is left out" : text,
+    );
   }
 
   #ready(): Extension[] {

@@ -17,6 +17,8 @@ const MAX_PER_SECOND = 100;
 /** So many events, and so long texts together, may be emitted in one turn of the loop. */
 const MAX_WAITING = 1000;
 const MAX_WAITING_CHARS = 1_000_000;
+/** So long listeners may work before the host hears that the extension lives, in ms. */
+const MAX_DELIVERY_MS = 500;
 /** The host takes no more channels of one extension, and no longer names. */
 const MAX_CHANNELS = 1000;
 const MAX_NAME = 200;
@@ -58,9 +60,16 @@ export class Bus {
     return this.#waiting.length > 0;
   }
 
-  /** What others emitted. */
-  deliver(events: readonly BusEvent[]): void {
-    for (const { channel, data } of events) this.#tell(channel, data);
+  /** What others emitted. Gives how many were told: slow listeners get the rest with the next answer. */
+  deliver(events: readonly BusEvent[]): number {
+    const start = now();
+    let told = 0;
+    for (const { channel, data } of events) {
+      if (told > 0 && now() - start > MAX_DELIVERY_MS) break;
+      this.#tell(channel, data);
+      told++;
+    }
+    return told;
   }
 
   /** The extension has loaded: what it emitted meanwhile goes out. */

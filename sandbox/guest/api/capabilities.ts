@@ -10,7 +10,7 @@ const { queueMicrotask: afterThis, setTimeout: startTimer } = globalThis;
 const { now } = Date;
 
 /** The host ends an extension that registers anew much more often. */
-const MAX_PER_SECOND = 20;
+const MAX_PER_SECOND = 10;
 
 /** What `session_…` events a tool's `onSession` is called for, and the reason that it is given. */
 export const TOOL_SESSION_REASONS: ReadonlyMap<string, string> = new Map([
@@ -37,6 +37,7 @@ export function capabilities(registry: Registry, isBusy = false): Record<string,
       ...(typeof getArgumentCompletions === "function" ? { completes: true } : {}),
     })),
     events: [...events],
+    ...(registry.handlers.get("tool_call")?.length === 0 ? { passive: true } : {}),
     channels: registry.bus.channels(),
     flags: [...registry.flags].map(([name, flag]) => ({ name, ...flag })),
     shortcuts: [...registry.shortcuts].map(([name, { description }]) => ({ name, description })),

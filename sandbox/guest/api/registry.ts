@@ -131,15 +131,11 @@ export function createExtensionApi(
       if (!handlers) registry.changed();
       return () => {
         const left = (registry.handlers.get(name) ?? []).filter((one) => one !== own);
-        // A policy stays one, and says so: it is asked, and what it let pass is known.
-        if (left.length > 0 || name === "tool_call") registry.handlers.set(name, left);
-        else if (registry.handlers.delete(name)) registry.changed();
-        if (left.length === 0 && name === "tool_call" && !registry.loading) {
-          transmitter.call("ui.notify", {
-            message: "it checks no tool call any more: its handler of tool_call was taken away",
-            level: "warning",
-          });
-        }
+        if (left.length > 0) return void registry.handlers.set(name, left);
+        // A policy stays one: it is asked, and the user is told that it lets everything pass.
+        if (name === "tool_call" && !registry.loading) registry.handlers.set(name, left);
+        else registry.handlers.delete(name);
+        registry.changed();
       };
     },
     registerTool(tool: unknown): void {

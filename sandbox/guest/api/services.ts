@@ -31,8 +31,7 @@ export async function serve(
 ): Promise<unknown> {
   switch (event) {
     case "bus":
-      registry.bus.deliver(payload.events as BusEvent[]);
-      return undefined;
+      return { told: registry.bus.deliver(payload.events as BusEvent[]) };
     case "shortcut": {
       const found = registry.shortcuts.get(String(payload.key));
       if (!found) throw new Error(`has no shortcut ${String(payload.key)}`);

@@ -7,8 +7,10 @@ import { redact } from "../../base/log.ts";
 import { clean } from "./columns.ts";
 
 /** So many lines are drawn of one thing, and so much of a line is looked at, in UTF-16 units. */
-export const MAX_DRAWN_LINES = 2000;
-const MAX_LINE = 20_000;
+export const MAX_DRAWN_LINES = 500;
+const MAX_LINE = 4000;
+/** As in columns.ts: more is a heap of combining marks. */
+const MAX_CLUSTER = 40;
 
 const KEPT =
   /(\u001b\[[0-9;:]{0,60}m)|\u001b\]8;[\w=:;-]{0,60};((?:https?|file):\/\/[!-~]{1,2000})?(?:\u0007|\u001b\\)/g;
@@ -32,7 +34,7 @@ export function styledLine(text: string, width: number): string {
         left = 0;
         return;
       }
-      drawn += segment;
+      drawn += segment.length > MAX_CLUSTER ? "\ufffd" : segment;
       left -= columns;
     }
   };

@@ -151,6 +151,35 @@ describe("the bus", () => {
     assert.deepEqual(event?.payload, { events: [{ channel: "ask", data: { please: true } }] });
   });
 
+  test("a flood for one whose listener is slow ends neither", async () => {
+    await using session = new Session({ settings: { eventTimeoutMs: 1000 } });
+    session.module(
+      "slow.ts",
+      `export default (pi) => { pi.events.on("news", (data) => { const end = Date.now() + 250; while (Date.now() < end); if (data === 9) pi.logger.info("heard 9"); }); };`,
+    );
+    session.module("speaker.ts", SPEAKER);
+    await session.load();
+    emit(session, ...Array.from({ length: 10 }, (_, index): [string, unknown] => ["news", index]));
+    await session.until(() => session.logs.includes("slow info heard 9"));
+    assert.deepEqual(
+      session.manager.extensions.map(({ state }) => state),
+      ["ready", "ready"],
+    );
+  });
+
+  test("goes through the walls of the extension host", async () => {
+    await using session = new Session({ settings: { overrides: { listener: { isolation: "host" } } } });
+    session.module("listener.ts", LISTENER);
+    session.module("speaker.ts", SPEAKER);
+    await session.load();
+    assert.deepEqual(
+      session.manager.extensions.map(({ level }) => level),
+      ["host", "worker"],
+    );
+    emit(session, ["news", "through"]);
+    await session.until(() => heard(session).includes('"through"'));
+  });
+
   test("a listener that ends is no one's trouble", async () => {
     await using session = new Session({ settings: { eventTimeoutMs: 500 } });
     session.module("listener.ts", LISTENER);

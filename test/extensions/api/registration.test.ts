@@ -64,7 +64,7 @@ for (const transport of TRANSPORTS as readonly Transport[]) {
       assert.match(without.extension.reason ?? "", /sent a register frame without the feature/);
       await using often = await peer({}, {}, 200);
       await turnEnd(often);
-      assert.match(often.extension.reason ?? "", /registered anew more than 50 times in a second/);
+      assert.match(often.extension.reason ?? "", /registered anew more than 20 times in a second/);
     });
 
     test("that is malformed ends it", async () => {
@@ -158,7 +158,10 @@ describe("a module that has loaded", () => {
     assert.equal(session.extension.listensTo("session_tree"), false);
     assert.equal(await session.verdict(), "allow");
     assert.equal(session.sent("event").at(-1)?.event, "tool_call");
-    assert.match(session.notifications.join("\n"), /policy warning it checks no tool call any more/);
+    assert.match(
+      session.notices.join("\n"),
+      /extension policy checks no tool call any more: it has taken its handler/,
+    );
   });
 
   test("that registers in a loop is slowed down and lives", async () => {
@@ -172,6 +175,19 @@ describe("a module that has loaded", () => {
     await session.manager.events.tell("turn_end", {});
     await session.until(() => session.manager.commands().length === 300);
     assert.equal(session.extension.state, "ready");
+  });
+
+  test("says so much of it, and no more", async () => {
+    await using session = new Session();
+    module(
+      session,
+      "loud",
+      `for (let i = 0; i < 900; i++) pi.on("no_such_event_" + event.turnIndex + "_" + i, () => {});`,
+    );
+    await session.load();
+    await session.manager.events.tell("turn_end", { turnIndex: 0 });
+    assert.equal(session.notices.length, 301);
+    assert.match(session.notices.at(-1)!, /there is more to say of extensions/);
   });
 
   test("is told of events that only others of its family have, and of those that nobody has", async () => {
