@@ -104,7 +104,7 @@ describe("the events of the extension API", () => {
 });
 
 test("the manual has every event", async () => {
-  const text = await readFile(new URL("../../../src/docs/extensions.md", import.meta.url), "utf8");
+  const text = await readFile(new URL("../../../src/docs/api.md", import.meta.url), "utf8");
   for (const name of SPECIFIED) {
     const start = name.replace(/_(?:update|end)$/, "");
     assert.ok(text.includes(`\`${name}\``) || text.includes(`\`${start}_start\`, \`_`), name);
