@@ -34,6 +34,8 @@ export interface RunOptions extends CommonOptions {
   extensions: string[];
   /** False for `--no-extensions`: only those of `-e` are loaded. */
   discover: boolean;
+  /** Extensions are loaded anew when their files change. */
+  watch?: boolean;
   /** Of `--hook`, in the order given. */
   hooks: { event: HookEvent; command: string }[];
   /** Of `--allow-…`: what extensions may do in this run. */
@@ -161,6 +163,7 @@ function define(
     .option("--no-tools", "no tools at all")
     .option("-e, --extension <path>", "load an extension as well; again and again", collect, [])
     .option("--no-extensions", "load no extension of the data dir")
+    .option("--watch", "reload extensions when their files change")
     .option("--hook <event=command>", "run a shell command on an event; again and again", hook, []);
   program.optionsGroup("Permissions of extensions, for this run:");
   addAllowFlags(program);
@@ -290,6 +293,7 @@ export function runOptions(options: Record<string, unknown>): RunOptions {
     // Commander gives `true` for the absence of `--no-tools`.
     tools: given.tools === false ? [] : Array.isArray(given.tools) ? given.tools : undefined,
     extensions: given.extension,
+    watch: given.watch,
     discover: (options.extensions as boolean | undefined) !== false,
     hooks: options.hook as RunOptions["hooks"],
     allow: allowFlags(options),

@@ -5,6 +5,7 @@ import type { User } from "../../sandbox/permissions/asker.ts";
 import type { AgentSession } from "../agent/agent-session-types.ts";
 import { type MessageQueue, QUEUE_ACTIONS } from "../agent/message-queue.ts";
 import type { ToolSet } from "../agent/tool-set.ts";
+import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { stripControls } from "../base/text.ts";
@@ -17,7 +18,7 @@ import type { FullCatalog } from "../models/catalog.ts";
 import type { ResolvedModel } from "../models/index.ts";
 import type { Mode } from "../modes/mode.ts";
 import type { Invocation } from "./args.ts";
-import { givenFlags, type LateWords } from "./extension-flags.ts";
+import { givenFlags, type LateWords, registeredFlags } from "./extension-flags.ts";
 import type { RunProviders } from "./run-providers.ts";
 import { type TrustedWorkspace, trustedWorkspace, wasTrusted } from "./workspace.ts";
 
@@ -125,6 +126,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
   const ui = client
     ? ({ mode: "rpc", hasUI: client.hasUI() } as const)
     : ({ mode: options.mode === "json" ? "json" : "print", hasUI: false } as const);
+  const given = parts.late && givenFlags(parts.late);
   // What is read again at a reload is for those that are started then.
   const hostSettings = { ...settings.extensionHost };
   const { cwd } = state.info;
@@ -138,7 +140,6 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       keepsProjects: trusted === undefined && (await wasTrusted(cwd, dataDir)),
     };
   };
-  const given = parts.late && givenFlags(parts.late);
   const manager = await ExtensionManager.load({
     sources: await sources().catch((error: unknown) => {
       guests?.dismiss();
@@ -182,6 +183,11 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
       },
       log: (extension, level, text) => state.logs.write(extension, level, text),
       toolsChanged: () => state.tools?.refresh(),
+      // What they say of their flags may be another by now; the command line is the same, and no reason to end anything.
+      reloaded: () =>
+        void registeredFlags(manager, state, parts.late).catch((error: unknown) =>
+          log.debug(errorText(error)),
+        ),
       left: (extension) => state.providers.left(extension),
       session: {
         info: () => infoOf(state),

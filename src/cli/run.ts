@@ -17,6 +17,7 @@ import { loadSettings } from "../config/settings.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
 import { ExtensionLogs } from "../extensions/log-file.ts";
 import type { ExtensionManager, ManagerOptions } from "../extensions/manager.ts";
+import type { ExtensionWatch } from "../extensions/watch.ts";
 import type { ResolvedModel } from "../models/index.ts";
 import type { RegisteredProvider } from "../models/registered.ts";
 import { createJsonMode } from "../modes/json.ts";
@@ -206,6 +207,7 @@ export async function run(
     );
     await first(registered());
     let session: AgentSession | undefined;
+    let watch: ExtensionWatch | undefined;
     try {
       await words;
       extras.onLoaded?.(manager);
@@ -278,6 +280,12 @@ export async function run(
           shutdown: ending.resolve,
         });
       }
+      if (options.watch) {
+        const { watchExtensions } = await import("./watch-extensions.ts");
+        const { discover } = options;
+        const tell = (text: string) => mode.notice(text);
+        watch = await watchExtensions({ session, manager, dataDir, cwd, discover, notice: tell });
+      }
       mode.begin(store.header);
       for (const text of [...(notice ? [notice] : []), ...store.problems.map(({ message }) => message)]) {
         mode.notice(text);
@@ -309,6 +317,7 @@ export async function run(
     } finally {
       abandoned.abort();
       const isAborted = interrupt.aborted;
+      const unwatched = watch?.close();
       const disposed = session?.dispose();
       await (isAborted ? Promise.race([disposed, sleep(INTERRUPTED_MS)]) : disposed);
       await Promise.all([
@@ -316,6 +325,7 @@ export async function run(
         isAborted ? bus?.abort() : bus?.close(),
       ]);
       await disposed;
+      await unwatched;
       await state.logs.close();
     }
   } finally {

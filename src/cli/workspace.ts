@@ -72,6 +72,12 @@ export async function trustedWorkspace(cwd: string, dataDir: string): Promise<Tr
   };
 }
 
+/** The folders in which a session's extensions may appear, canonical, whether they are there or not. */
+export async function extensionFolders(dataDir: string, cwd: string): Promise<string[]> {
+  const { root } = await findWorkspace(cwd, dataDir);
+  return [dataDir, join(root, WORKSPACE_FOLDER)].map((folder) => join(folder, "extensions"));
+}
+
 /**
  * Whether the user has said that he trusts the workspace of `cwd`, whatever is in it by now. If that can't be known: yes, so that
  * what protects goes on.

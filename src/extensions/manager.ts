@@ -59,6 +59,8 @@ export interface ManagerHost extends CallServices {
   ): void;
   /** The tools of extensions have changed: one was retired, or is back. */
   toolsChanged?(): void;
+  /** Extensions have been exchanged; told before `toolsChanged`. */
+  reloaded?(): void;
   /** An extension is not there any more, or another takes its place: what it registered by actions is void. */
   left?(extension: string): void;
   /** A line of an extension's own log; false if it was dropped, and should be shown nowhere. */
@@ -379,6 +381,7 @@ export class ExtensionManager {
       await this.#start(starts);
     } finally {
       this.#settle(starts);
+      this.#host.reloaded?.();
       this.#host.toolsChanged?.();
     }
   }

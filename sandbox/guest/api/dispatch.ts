@@ -291,8 +291,8 @@ async function command(
 ): Promise<Answer> {
   const found = registry.commands.get(String(payload.command));
   if (!found) throw new Error(`has no command ${String(payload.command)}`);
-  const handled = (async () => found.handler(String(payload.arguments ?? ""), context))();
-  const text = await Promise.race([handled, frameEnd(context as CommandContext, transmitter)]);
+  const ended = frameEnd(context as CommandContext, transmitter);
+  const text = await Promise.race([found.handler(String(payload.arguments ?? ""), context), ended]);
   return typeof text === "string" ? { patch: { text } } : {};
 }
 

@@ -1,0 +1,236 @@
+/** Reloads and sleeping extensions in the compiled program, driven as a client of rpc mode does. */
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { describe, test } from "node:test";
+import { Folder } from "../support/folder.ts";
+import type { Rec } from "../support/rpc.ts";
+import { XDEV, xdev } from "../support/xdev.ts";
+
+/** Counts in entries of the session, from what is there when it starts. */
+const COUNTER = (version: string) => `
+let count = 0;
+let reasons = [];
+export default (pi) => {
+  const rebuild = (event, ctx) => {
+    reasons.push(event.reason);
+    count = 0;
+    for (const entry of ctx.sessionManager.getBranch()) {
+      if (entry.type === "custom" && entry.customType === "count") count = entry.data.count;
+    }
+  };
+  pi.on("session_start", rebuild);
+  pi.on("session_shutdown", ({ reason }) => void reasons.push("end:" + reason));
+  pi.registerCommand("count", {
+    handler: () => {
+      pi.appendEntry("count", { count: ++count });
+      return "${version} " + count + " " + reasons.join(",");
+    },
+  });
+  pi.registerTool({
+    name: "tool_${version}", label: "", description: "", parameters: { type: "object", properties: {} },
+    execute: async () => "by ${version}",
+  });
+};`;
+
+const RELOADER = `export default (pi) => {
+  pi.on("turn_end", () => {});
+  pi.registerCommand("again", {
+    handler: async (_args, ctx) => {
+      await ctx.reload();
+      return "the frame has gone on";
+    },
+  });
+};`;
+
+const WAITS = `export default (pi) => pi.registerCommand("waits", { description: "", handler: () => "done" });`;
+
+class Client implements AsyncDisposable {
+  readonly records: Rec[] = [];
+  readonly child: ChildProcess;
+  #wake: () => void = () => {};
+  #id = 0;
+
+  constructor(folder: Folder, replay: string, ...args: string[]) {
+    const options = ["--mode", "rpc", "--model", `replay:${folder.file("replay.yml", replay)}`];
+    this.child = spawn(XDEV, [...options, "--cwd", join(folder.path, "work"), ...args], {
+      env: { PATH: process.env.PATH ?? "", HOME: folder.path, XDEV_DATA_DIR: join(folder.path, "data") },
+      stdio: ["pipe", "pipe", "inherit"],
+    });
+    createInterface({ input: this.child.stdout! }).on("line", (line) => {
+      this.records.push(JSON.parse(line) as Rec);
+      this.#wake();
+    });
+  }
+
+  async until(found: (record: Rec) => boolean, from = 0): Promise<Rec> {
+    for (;;) {
+      const record = this.records.slice(from).find(found);
+      if (record) return record;
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+
+  async send(command: Record<string, unknown>): Promise<Rec> {
+    const id = `c${++this.#id}`;
+    this.child.stdin!.write(`${JSON.stringify({ ...command, id })}\n`);
+    return this.until((record) => record.type === "response" && record.id === id);
+  }
+
+  /** What a command of an extension printed. */
+  async say(message: string): Promise<string | undefined> {
+    const from = this.records.length;
+    const reply = await this.send({ type: "prompt", message });
+    if (reply.success !== true) throw new Error(String(reply.error));
+    const output = this.records.slice(from).find(({ type }) => type === "command_output");
+    return output?.text as string | undefined;
+  }
+
+  /** Resolves with what is told of the reload. */
+  async reloaded(from: number): Promise<string> {
+    const isReload = (record: Rec) =>
+      record.type === "notice" && /extensions reloaded|not reloaded/.test(String(record.text));
+    return String((await this.until(isReload, from)).text);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const closed = once(this.child, "close");
+    this.child.stdin!.end();
+    const [status] = await closed;
+    assert.equal(status, 0);
+  }
+}
+
+function scene(): Folder {
+  const folder = new Folder();
+  folder.file("work/x", "");
+  folder.file("data/extensions/counter.ts", COUNTER("v1"));
+  folder.file("data/extensions/reloader.ts", RELOADER);
+  return folder;
+}
+
+const grant = (folder: Folder) =>
+  xdev(["ext", "grant", "counter", "--session=write"], { env: { XDEV_DATA_DIR: join(folder.path, "data") } });
+
+describe("a session", () => {
+  test("goes on behind /reload with its entries, and with the new code's tools and commands", async () => {
+    using folder = scene();
+    assert.equal((await grant(folder)).status, 0);
+    await using client = new Client(
+      folder,
+      "- toolCalls: [{ name: tool_v2, arguments: {} }]\n- expect: { isError: false, contains: by v2 }\n  text: yes\n",
+    );
+    assert.equal(await client.say("/count"), "v1 1 startup");
+    assert.equal(await client.say("/count"), "v1 2 startup");
+    folder.file("data/extensions/counter.ts", COUNTER("v2"));
+    folder.file("data/extensions/new.ts", WAITS);
+    const from = client.records.length;
+    await client.say("/reload");
+    assert.equal(
+      await client.reloaded(from),
+      "extensions reloaded (started anew: counter; new: new; unchanged: 1)",
+    );
+    assert.equal(await client.say("/count"), "v2 3 reload");
+    assert.equal(await client.say("/waits"), "done");
+    await client.send({ type: "prompt", message: "use it" });
+    await client.until(({ type }) => type === "agent_end");
+    assert.match(JSON.stringify(client.records), /by v2/);
+    // What is the same is told, and is not started again.
+    await client.say("/reload");
+    assert.equal(await client.say("/count"), "v2 4 reload,end:reload,reload");
+  });
+
+  test("is reloaded by ctx.reload(), which ends the frame that asks for it", async () => {
+    using folder = scene();
+    assert.equal((await grant(folder)).status, 0);
+    await using client = new Client(folder, "- text: hi\n");
+    assert.equal(await client.say("/count"), "v1 1 startup");
+    folder.file("data/extensions/counter.ts", COUNTER("v2"));
+    assert.equal(await client.say("/again"), undefined);
+    assert.equal(await client.say("/count"), "v2 2 reload");
+    // Also where the one that asks is exchanged itself.
+    folder.file("data/extensions/reloader.ts", `${RELOADER}// changed\nglobalThis.x = 1;`);
+    assert.equal(await client.say("/again"), undefined);
+    assert.equal(await client.say("/count"), "v2 3 reload,end:reload,reload");
+    assert.doesNotMatch(JSON.stringify(client.records), /frame has gone on/);
+  });
+
+  test("stays as it is when the settings can't be read, and says why", async () => {
+    using folder = scene();
+    await using client = new Client(folder, "- text: hi\n");
+    await client.until(({ type }) => type === "session_start").catch(() => {});
+    folder.file("data/config.yml", "extensions: 5\n");
+    folder.file("data/extensions/counter.ts", COUNTER("v2"));
+    await assert.rejects(client.say("/reload"), /config\.yml/);
+    assert.match((await client.say("/count")) ?? "", /^v1 /);
+    folder.file("data/config.yml", "disabledExtensions: [extension-module:counter]\n");
+    const from = client.records.length;
+    await client.say("/reload");
+    assert.equal(await client.reloaded(from), "extensions reloaded (gone: counter; unchanged: 1)");
+  });
+
+  test("with --watch is reloaded when a file changes, one appears and one goes, and leaves nothing", async () => {
+    using folder = scene();
+    folder.file(
+      "data/extensions/dir/index.ts",
+      `import { v } from "./part.ts"; export default (pi) => pi.registerCommand("dir", { handler: () => v });`,
+    );
+    folder.file("data/extensions/dir/part.ts", `export const v = "one";`);
+    {
+      await using client = new Client(folder, "- text: hi\n", "--watch");
+      assert.equal(await client.say("/dir"), "one");
+      let from = client.records.length;
+      folder.file("data/extensions/dir/part.ts", `export const v = "two";`);
+      assert.equal(await client.reloaded(from), "extensions reloaded (started anew: dir; unchanged: 2)");
+      assert.equal(await client.say("/dir"), "two");
+      from = client.records.length;
+      folder.file("data/extensions/new.ts", WAITS);
+      assert.match(await client.reloaded(from), /new: new/);
+      from = client.records.length;
+      rmSync(join(folder.path, "data/extensions/new.ts"));
+      assert.match(await client.reloaded(from), /gone: new/);
+      // A policy that breaks denies; the session goes on.
+      from = client.records.length;
+      folder.file("data/extensions/policy.ts", `export default (pi) => { pi.on("tool_call", () => {}); };`);
+      assert.match(await client.reloaded(from), /new: policy/);
+      from = client.records.length;
+      folder.file("data/extensions/policy.ts", "export default (pi) => {");
+      const told = await client.until(
+        ({ type, text }) => type === "notice" && /policy/.test(String(text)) && /denied/.test(String(text)),
+        from,
+      );
+      assert.match(String(told.text), /every tool call is denied until it loads/);
+    }
+    assert.deepEqual(
+      readdirSync(join(folder.path, "data")).filter(
+        (name) => name.endsWith(".lock") || name.endsWith(".tmp"),
+      ),
+      [],
+    );
+  });
+
+  test("begins without the workers of extensions that only wait, which xdev ext list calls not started yet", async () => {
+    using folder = new Folder();
+    folder.file("work/x", "");
+    for (const name of ["a", "b"]) folder.file(`data/extensions/${name}.ts`, WAITS.replace("waits", name));
+    const env = { XDEV_DATA_DIR: join(folder.path, "data") };
+    const list = async () => (await xdev(["ext", "list"], { env })).stdout.replace(/ {2}\S*\/.*$/gm, "");
+    assert.match(await list(), /^a {2}worker {2}ready/m);
+    assert.match(await list(), /^a {2}worker {2}not started yet {2}0 tools, 1 command/m);
+    // What is looked at is started, and lasts.
+    assert.match((await xdev(["ext", "inspect", "a"], { env })).stdout, /ready[\s\S]*commands: a/);
+    const replay = folder.file("r.yml", "- text: hi\n");
+    const run = (prompt: string) =>
+      xdev(["-p", prompt, "--model", `replay:${replay}`, "--cwd", join(folder.path, "work")], { env });
+    await run("hello");
+    const status = await run("/ext");
+    assert.match(status.stdout, /^a +worker +not started yet/m);
+    assert.ok(existsSync(join(folder.path, "data/cache/no-start")));
+    assert.equal((await run("/b")).stdout.trim(), "done");
+  });
+});
