@@ -5,8 +5,10 @@ import { cpSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { basename } from "node:path";
 import { describe, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { refusedExports } from "../../sandbox/guest/host/coding-agent/refused.ts";
 import { apiTypes } from "../../src/docs/manual.ts";
 import { Folder } from "../support/folder.ts";
+import { xdev } from "../support/xdev.ts";
 import { completed, GUIDE } from "./guide.ts";
 import { files } from "./pages.ts";
 
@@ -111,6 +113,66 @@ export default (pi: ExtensionAPI) => {
       ["own.ts:8 TS2339", "own.ts:17 TS2339", "own.ts:18 TS18048"],
       said.join("\n"),
     );
+  });
+
+  test("have every name that the packages of the host give, but those that throw, and no other", async () => {
+    using folder = new Folder();
+    const modules = {
+      agent: "xdev",
+      ai: "@earendil-works/pi-ai",
+      tui: "@earendil-works/pi-tui",
+      core: "@earendil-works/pi-agent-core",
+    };
+    const names = Object.keys(modules);
+    const extension = folder.file(
+      "names.ts",
+      `${Object.entries(modules)
+        .map(([name, module]) => `import * as ${name} from "${module}";`)
+        .join("\n")}
+export default (pi) => pi.registerCommand("names", { handler: () => JSON.stringify([${names.join(", ")}].map(Object.keys)) });`,
+    );
+    const outcome = await xdev(["-p", "/names", "-e", extension], {
+      env: { XDEV_DATA_DIR: `${folder.path}/data` },
+    });
+    const given: string[][] = JSON.parse(outcome.stdout);
+    assert.equal(given.length, names.length);
+    const refused = Object.keys(refusedExports());
+    const uses = Object.values(modules).map((module, index) => {
+      const own = given[index]!.filter(
+        (name) => name !== "default" && (index > 0 || !refused.includes(name)),
+      );
+      assert.ok(own.length > 5);
+      const other =
+        index === 0
+          ? refused.map((name) => `// @ts-expect-error\nexport const no${name} = m${index}.${name};`)
+          : [];
+      return [
+        `import * as m${index} from "${module}";`,
+        `export const u${index} = [${own.map((name) => `m${index}.${name}`).join(",\n")}];`,
+        ...other,
+      ].join("\n");
+    });
+    using project_ = project({ "names.ts": uses.join("\n") });
+    assert.deepEqual(check(project_), []);
+    // What they declare is there.
+    const declared = [...apiTypes(files).matchAll(/^declare module "xdev:(\w+)" \{([\s\S]*?)^\}/gm)];
+    assert.ok(declared.length > 5);
+    for (const [, module = "", text = ""] of declared) {
+      if (module === "schema") continue;
+      const there = new Set(given[names.indexOf(module)]);
+      const single = [...text.matchAll(/^ {2}export (?:class|function|const) (\w+)/gm)].map(
+        (match) => match[1]!,
+      );
+      const lists = [...text.matchAll(/^ {2}export const\n([^;]*);$/gm)].flatMap(
+        ([, list = ""]) => list.match(/\w+(?=: any)/g) ?? [],
+      );
+      const values = [...single, ...lists];
+      assert.deepEqual(
+        values.filter((name) => !there.has(name)),
+        [],
+        module,
+      );
+    }
   });
 
   test("fit the examples of the agent of this family, but for what xdev has not", () => {

@@ -16,6 +16,7 @@ declare module "@*/pi-tui" {
   export * from "xdev:tui";
 }
 declare module "@*/pi-agent-core" {
+  export * from "xdev:core";
   export type { AgentMessage, AgentToolResult, AgentToolUpdateCallback, ThinkingLevel } from "xdev:agent";
 }
 declare module "typebox*" {
@@ -24,6 +25,7 @@ declare module "typebox*" {
 declare module "@sinclair/typebox*" {
   export * from "xdev:schema";
 }
+declare module "@*/pi-utils";
 declare module "typebox/*";
 declare module "@sinclair/typebox/*";
 declare module "@earendil-works/pi-ai/*";
