@@ -60,6 +60,8 @@ const step = z.union([
   z.strictObject({ write: z.string(), text: z.string() }),
   /** A shell command in the working folder; its output has the text. */
   z.strictObject({ shell: z.string(), contains: z.string().optional() }),
+  /** The client closes standard input, and the program ends. */
+  z.strictObject({ close: z.literal(true) }),
   /** The program ends by itself, with status 0. */
   z.strictObject({ ends: z.literal(true) }),
 ]);

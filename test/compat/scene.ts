@@ -53,8 +53,10 @@ class Scene {
   #isClosed = false;
   #status: number | null | undefined;
   #wake = Promise.withResolvers<void>();
-  /** The id of the last command, and whether it was a prompt. */
-  #last: { id: string; isPrompt: boolean } | undefined;
+  /** The id of the last command. */
+  #last = "";
+  /** Commands that may still go on, and how many records there were before each. */
+  readonly #open: { id: string; isPrompt: boolean; at: number }[] = [];
 
   constructor(folder: Folder, options: SceneOptions) {
     this.#folder = folder;
@@ -202,6 +204,7 @@ class Scene {
       );
     if ("send" in step) return this.#send(step.send, step.now);
     if ("reply" in step) return this.#reply(step.reply);
+    if ("close" in step) return this.#close();
     if ("asked" in step) return this.#answer(step.asked, step.answer);
     const text = JSON.stringify(step);
     if ("shown" in step) {
@@ -258,7 +261,8 @@ class Scene {
     if (!now) await this.#idle();
     const id = `c${++this.#count}`;
     if (!now) this.#cursor = this.#count === 1 ? 0 : this.#records.length;
-    this.#last = { id, isPrompt: command.type === "prompt" };
+    this.#last = id;
+    this.#open.push({ id, isPrompt: command.type === "prompt", at: this.#records.length });
     this.#write({ id, ...command });
   }
 
@@ -267,8 +271,7 @@ class Scene {
   }
 
   async #reply(expected: Partial): Promise<void> {
-    const { id } = this.#last!;
-    const response = await this.#until("a response", () => this.#response(id));
+    const response = await this.#until("a response", () => this.#response(this.#last));
     if (!matches(response, expected))
       this.#fail(`expected ${JSON.stringify(expected)}, got ${JSON.stringify(response)}`);
   }
@@ -291,29 +294,27 @@ class Scene {
     this.#write({ type: "extension_ui_response", id: asked.id, ...reply });
   }
 
-  /** The last command has its response, and the run that it began is over. */
+  /** All commands have their responses, and the runs that they began are over. */
   async #idle(): Promise<void> {
-    const last = this.#last;
-    if (!last) return;
-    const response = await this.#until(`the response to ${last.id}`, () => this.#response(last.id));
-    if (!last.isPrompt || (response.data as { disposition?: string } | undefined)?.disposition === "handled")
-      return;
-    if (response.success === false) return;
-    await this.#until(
-      "the end of the run",
-      () =>
-        this.#records.slice(this.#records.indexOf(response)).find(({ type }) => type === "agent_settled") ??
-        // It may be over before its response is read.
-        this.#records.find(({ type }, index) => type === "agent_settled" && index >= this.#cursor),
-    );
+    for (const { id, isPrompt, at } of this.#open.splice(0)) {
+      const response = await this.#until(`the response to ${id}`, () => this.#response(id));
+      const { disposition } = (response.data ?? {}) as { disposition?: string };
+      if (!isPrompt || disposition === "handled" || response.success === false) continue;
+      // It may be over before its response is read.
+      await this.#until("the end of the run", () =>
+        this.#records.find(({ type }, index) => type === "agent_settled" && index >= at),
+      );
+    }
+  }
+
+  async #close(): Promise<void> {
+    await this.#idle();
+    this.#child.stdin!.end();
+    await this.#until("the end of the program", () => (this.#isClosed ? true : undefined));
   }
 
   async end(): Promise<void> {
-    if (!this.#isClosed) {
-      await this.#idle();
-      this.#child.stdin!.end();
-      await this.#until("the end of the program", () => (this.#isClosed ? true : undefined));
-    }
+    if (!this.#isClosed) await this.#close();
     assert.equal(this.#status, 0, this.#stderr);
     const asked = this.#records.filter(
       (record) =>
