@@ -108,14 +108,14 @@ export function sessionActions(
       count(message);
       await session.sendCustomMessage(message, options);
     },
-    async sendUserMessage(content, deliverAs) {
+    async sendUserMessage(content, deliverAs, expand) {
       count(content);
       const { text, images } = split(content);
       await session.prompt(text, {
         images,
         streamingBehavior: deliverAs,
         source: "extension",
-        expand: false,
+        expand,
       });
     },
     setName: (name) => session.setSessionName(stripControls(name)),

@@ -310,11 +310,15 @@ const CALLS = {
     params: v.object({ names: v.pipe(v.array(text), v.maxLength(1000)) }),
     async run(_extension, { names }, { tools }, _asking, rights) {
       // To take tools away only prevents; what is off may be off because the user or another extension wants it so.
-      const active = rights && tools ? tools.active() : [];
-      if (rights && names.some((name) => !active.includes(name))) {
+      if (!rights || !tools) return tools?.setActive(names);
+      // Modules name tools of other agents, too, for where those are there.
+      const known = new Set(tools.all().map(({ name }) => name));
+      const active = tools.active();
+      const wanted = names.filter((name) => known.has(name));
+      if (wanted.some((name) => !active.includes(name))) {
         await rights.demand({ kind: "session", access: "write" });
       }
-      tools?.setActive(names);
+      tools.setActive(wanted);
     },
   }),
   "model.complete": define({

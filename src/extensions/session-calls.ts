@@ -26,7 +26,12 @@ export interface SessionActions {
   read(what: "entries" | "header"): unknown;
   commands(): unknown;
   sendMessage(message: SentMessage, options: SendOptions): Promise<void>;
-  sendUserMessage(content: string | SentContent, deliverAs: "steer" | "followUp"): Promise<void>;
+  /** @param expand whether commands, skills and prompt templates mean what they mean when the user writes them */
+  sendUserMessage(
+    content: string | SentContent,
+    deliverAs: "steer" | "followUp",
+    expand: boolean,
+  ): Promise<void>;
   setName(name: string): void;
   /** False if there is no such model. */
   setModel(provider: string, modelId: string): Promise<boolean>;
@@ -128,8 +133,13 @@ export const SESSION_CALLS = {
       }),
   ),
   "session.sendUserMessage": writing(
-    v.object({ content, deliverAs: v.nullish(v.picklist(["steer", "followUp"])) }),
-    (session, params) => session.sendUserMessage(params.content, params.deliverAs ?? "followUp"),
+    v.object({
+      content,
+      deliverAs: v.nullish(v.picklist(["steer", "followUp"])),
+      expand: v.nullish(v.boolean()),
+    }),
+    (session, { content, deliverAs, expand }) =>
+      session.sendUserMessage(content, deliverAs ?? "followUp", expand === true),
   ),
   "session.setName": writing(v.object({ name }), (session, params) => session.setName(params.name)),
   "session.setModel": writing(v.object({ provider: name, modelId: name }), async (session, params) => ({

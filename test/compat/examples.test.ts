@@ -1,15 +1,19 @@
 /** Every example extension of pi's npm package runs unchanged in the sandbox: what it registers, and what it does in a session. */
 import assert from "node:assert/strict";
-import { describe, test } from "node:test";
+import { after, describe, test } from "node:test";
 import { type Example, examplesOf, VERSIONS, type Version } from "./examples.ts";
 import { expectations, registrationsOf, scenarioOf } from "./expectations.ts";
 import { type LoadResult, loadAll } from "./load.ts";
 import { ScriptedModels } from "./model.ts";
+import { Places } from "./place.ts";
 import { pool } from "./pool.ts";
 import { playScene } from "./scene.ts";
 
 /** Limits what is tried while one works on it: names, with commas between them. */
 const only = process.env.XDEV_COMPAT_ONLY?.split(",");
+const places = new Places();
+after(() => places[Symbol.dispose]());
+
 const versions = Object.keys(VERSIONS) as Version[];
 const expected = expectations("examples");
 const all = versions.flatMap(examplesOf);
@@ -28,11 +32,11 @@ const BATCH = 8;
 const batches = Array.from({ length: Math.ceil(distinct.length / BATCH) }, (_, index) =>
   distinct.slice(index * BATCH, (index + 1) * BATCH),
 );
-const loadBatch = pool(batches, 1, (batch) => loadAll(batch.map(({ path }) => path)));
+const loadBatch = pool(batches, 1, (batch) => loadAll(batch.map((one) => places.of(one))));
 
 async function loaded(example: Example): Promise<LoadResult> {
   const batch = batches.find((one) => one.includes(example))!;
-  return (await loadBatch(batch)).get(example.path)!;
+  return (await loadBatch(batch)).get(places.of(example))!;
 }
 
 describe("the examples", () => {
@@ -67,7 +71,7 @@ const play = pool(played, 3, async (example) => {
   models ??= ScriptedModels.start();
   const one = expected.get(example.name)!;
   const scenario = scenarioOf(one, example.version);
-  await playScene({ path: example.path, needs: one.needs, scenario, models: await models });
+  await playScene({ path: places.of(example), needs: one.needs, scenario, models: await models });
 });
 
 describe("in a session", () => {

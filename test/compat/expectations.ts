@@ -28,6 +28,8 @@ const turn = z.strictObject({
   delay: z.number().optional(),
   /** Texts in the last message of the request. */
   after: texts.optional(),
+  /** Texts that are not in it. */
+  afterLacks: texts.optional(),
   /** Texts in the system prompt, and in any message. */
   system: texts.optional(),
   holds: texts.optional(),
@@ -80,6 +82,8 @@ const scenario = z.strictObject({
   providers: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
   model: z.array(turn).default([]),
   steps: z.array(step).default([]),
+  /** What it asks for besides and does without: texts in the questions, which are denied. */
+  denied: z.array(z.string()).default([]),
 });
 
 const registrations = z.strictObject({
@@ -146,11 +150,11 @@ export function expectations(kind: "examples" | "packages"): Map<string, Expecta
 
 /** The session that is played for this version, with defaults in the place of what is missing. */
 export function scenarioOf(expected: Expectation, version?: string): Scenario {
-  const { files, before, after, env, args, providers, model, steps } = expected;
+  const { denied, files, before, after, env, args, providers, model, steps } = expected;
   const own = (version === undefined ? undefined : expected.others[version]) ?? {};
   const { registers: _, ...rest } = own;
   return scenario.parse({
-    ...dropUndefined({ files, before, after, env, args, providers, model, steps }),
+    ...dropUndefined({ denied, files, before, after, env, args, providers, model, steps }),
     ...dropUndefined(rest),
   });
 }

@@ -136,6 +136,9 @@ function wrong(turn: Turn, body: Body): string[] {
       .map((text) => `${name} lacks ${JSON.stringify(text)}: ${where.slice(-600)}`);
   return [
     ...missing(turn.after, last(body), "the last message"),
+    ...(turn.afterLacks ?? [])
+      .filter((text) => last(body).includes(text))
+      .map((text) => `the last message has ${JSON.stringify(text)}`),
     ...missing(turn.system, system, "the system prompt"),
     ...missing(turn.holds, all, "the request"),
     ...(turn.lacks ?? [])

@@ -318,7 +318,10 @@ class Scene {
     assert.equal(this.#status, 0, this.#stderr);
     const asked = this.#records.filter(
       (record) =>
-        isRequest(record, "input") && record.extension === undefined && /wants to/.test(String(record.title)),
+        isRequest(record, "input") &&
+        record.extension === undefined &&
+        /wants to/.test(String(record.title)) &&
+        !this.scenario.denied.some((text) => String(record.title).includes(text)),
     );
     const failed = this.#records.filter(({ type }) => type === "extension_error");
     const wrong = [

@@ -165,7 +165,7 @@ const methods: [(typeof CALL_METHODS)[number], unknown, unknown[] | undefined, u
     ],
     {},
   ],
-  ["session.sendUserMessage", { content: "x" }, ["sendUserMessage", "x", "followUp"], {}],
+  ["session.sendUserMessage", { content: "x" }, ["sendUserMessage", "x", "followUp", false], {}],
   ["session.setName", { name: "n" }, ["setName", "n"], {}],
   [
     "session.setModel",
@@ -320,7 +320,10 @@ const wrong: [(typeof CALL_METHODS)[number], unknown[]][] = [
       { message: { customType: "c", content: "x" }, deliverAs: "now" },
     ],
   ],
-  ["session.sendUserMessage", [undefined, {}, { content: 5 }, { content: "x", deliverAs: "nextTurn" }]],
+  [
+    "session.sendUserMessage",
+    [undefined, {}, { content: 5 }, { content: "x", deliverAs: "nextTurn" }, { content: "x", expand: 1 }],
+  ],
   ["session.setName", [undefined, {}, { name: "" }, { name: 5 }]],
   ["provider.payload", [undefined, {}, { stream: 5 }, { stream: "x".repeat(41) }]],
   ["provider.response", [undefined, {}, { stream: "p1" }, { stream: "p1", status: "200" }]],

@@ -32,10 +32,11 @@ export function createActions(
         typeof given === "string" ? { customType: "message", content: given, display: true } : given;
       session.tell("pi.sendMessage()", "session.sendMessage", { message, deliverAs, triggerTurn });
     },
-    sendUserMessage: (content, options?: { deliverAs?: unknown }) =>
+    sendUserMessage: (content, options?: { deliverAs?: unknown; expandPromptTemplates?: unknown }) =>
       session.tell("pi.sendUserMessage()", "session.sendUserMessage", {
         content,
         deliverAs: options?.deliverAs,
+        ...(options?.expandPromptTemplates === true ? { expand: true } : {}),
       }),
     /** As hooks have it: what the user would have said next. */
     send: (content) =>

@@ -4,7 +4,7 @@ import type { ImageContent } from "@earendil-works/pi-ai";
 import { XdevError } from "../../base/errors.ts";
 import { stripControls } from "../../base/text.ts";
 import { parsePatch } from "../../extensions/frame.ts";
-import type { Disposition, InputSource, PromptOptions } from "../agent-session-types.ts";
+import type { Disposition, InputSource, PromptOptions, StreamingBehavior } from "../agent-session-types.ts";
 import { parseResult } from "../extension-results.ts";
 import type { Core } from "./core.ts";
 import { recordChoices } from "./models.ts";
@@ -52,7 +52,14 @@ async function accept(
   // Who may not queue is told before anyone is asked.
   if (core.run && streamingBehavior === undefined) throw busy();
   if (!core.run && !core.model) throw noModel();
-  const input = await askInput(core, text, options.images ?? [], source, expand, signal).catch(failed);
+  const input = await askInput(
+    core,
+    text,
+    options.images ?? [],
+    source,
+    { expand, streamingBehavior: core.run ? streamingBehavior : undefined },
+    signal,
+  ).catch(failed);
   refuseAborted();
   if (!input) return "handled";
   core.mustBeOpen();
@@ -77,7 +84,7 @@ export async function enqueue(
   if (text.startsWith("/") && core.options.manager?.findCommand(text.split(/\s/, 1)[0] ?? "")) {
     throw new XdevError("usage", "a command of an extension can't be queued: use a prompt for it");
   }
-  const input = await askInput(core, text, images, source, true);
+  const input = await askInput(core, text, images, source, { expand: true, streamingBehavior: where });
   if (!input) return "handled";
   (where === "steer" ? core.steering : core.followUps).add(userMessage(input.text, input.images));
   return "queued";
@@ -139,14 +146,14 @@ async function askInput(
   text: string,
   images: readonly ImageContent[],
   source: InputSource,
-  expand: boolean,
+  { expand, streamingBehavior }: { expand: boolean; streamingBehavior?: StreamingBehavior | undefined },
   signal?: AbortSignal,
 ): Promise<{ text: string; images: readonly ImageContent[] } | undefined> {
   let current = { text, images };
   let isHandled = false;
   await core.events?.ask(
     "input",
-    () => ({ ...current, source }),
+    () => ({ ...current, source, ...(streamingBehavior ? { streamingBehavior } : {}) }),
     (result) => {
       const { handled, text, images } = parseResult("input", result);
       current = { text: text ?? current.text, images: images ?? current.images };

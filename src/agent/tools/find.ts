@@ -30,7 +30,7 @@ export function findTool(context: ToolContext): BuiltinTool {
 }
 
 async function find(context: ToolContext, params: FindParams, run: ToolRun): Promise<ToolResult> {
-  const { cwd } = context;
+  const { cwd, isConfined } = context;
   const root = await existingFolder(params.path, cwd);
   const limit = wholeNumber(params.limit, DEFAULT_LIMIT, 1);
   const onlyFolders = params.pattern.endsWith("/");
@@ -45,7 +45,7 @@ async function find(context: ToolContext, params: FindParams, run: ToolRun): Pro
   let unreadable = 0;
   const progress = throttle(250, () => run.update(`${looked} looked at, ${output.total} found`));
   try {
-    const folders = walk(root, { cwd, signal: run.signal, onUnreadable: () => unreadable++ });
+    const folders = walk(root, { cwd, isConfined, signal: run.signal, onUnreadable: () => unreadable++ });
     search: for await (const entries of folders) {
       for (const { relative: name, kind } of entries) {
         looked++;

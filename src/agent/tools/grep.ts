@@ -63,6 +63,7 @@ export function grepTool(context: ToolContext): BuiltinTool {
 /** One call's state: what was found, and what has to be said about it. */
 class Search {
   readonly #cwd: string;
+  readonly #isConfined: boolean | undefined;
   readonly #run: ToolRun;
   readonly #root: string;
   readonly #pattern: LinePattern;
@@ -79,6 +80,7 @@ class Search {
 
   constructor(context: ToolContext, params: GrepParams, run: ToolRun) {
     this.#cwd = context.cwd;
+    this.#isConfined = context.isConfined;
     this.#run = run;
     this.#root = resolvePath(params.path ?? ".", context.cwd);
     this.#pattern = compilePattern(params.pattern, params);
@@ -98,6 +100,7 @@ class Search {
       if ((await existing(this.#root, this.#cwd)).isDirectory()) {
         const folders = walk(this.#root, {
           cwd: this.#cwd,
+          isConfined: this.#isConfined,
           signal: this.#run.signal,
           onUnreadable: () => this.#unreadable++,
         });

@@ -26,11 +26,14 @@ export class IgnoreRules {
   /**
    * The rules that hold for `root` from the folders above: up to the repository's top, or without one up to `cwd`. Where
    * they ignore `root` itself they are left out: who names an ignored folder wants to see what is in it.
+   *
+   * @param isConfined whether folders above `cwd` are not looked at
    */
-  static async above(root: string, cwd: string): Promise<IgnoreRules> {
+  static async above(root: string, cwd: string, isConfined = false): Promise<IgnoreRules> {
     const folders: string[] = [];
     let top: number | undefined;
     for (let folder = root; ; folder = dirname(folder)) {
+      if (isConfined && !isInside(folder, cwd)) break;
       if (folder !== root) folders.push(folder);
       if (await lstat(join(folder, ".git")).catch(() => undefined)) {
         top = folders.length;

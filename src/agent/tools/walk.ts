@@ -13,6 +13,7 @@ export interface Entry {
 
 export interface WalkOptions {
   cwd: string;
+  isConfined?: boolean | undefined;
   signal: AbortSignal | undefined;
   /** Called for a folder that can't be listed; the walk goes on without it. */
   onUnreadable?: (path: string) => void;
@@ -23,7 +24,9 @@ export interface WalkOptions {
  * sorted, then those of its folders. Links are entries of kind `other` and never followed, so a loop of them is no loop.
  */
 export async function* walk(root: string, options: WalkOptions): AsyncGenerator<Entry[]> {
-  const folders = [{ path: root, prefix: "", rules: await IgnoreRules.above(root, options.cwd) }];
+  const folders = [
+    { path: root, prefix: "", rules: await IgnoreRules.above(root, options.cwd, options.isConfined) },
+  ];
   for (let folder = folders.pop(); folder; folder = folders.pop()) {
     throwIfAborted(options.signal);
     let dirents: Dirent[];

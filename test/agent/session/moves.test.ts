@@ -98,7 +98,7 @@ describe("a session that has ended", () => {
     const closed = { code: "closed" };
     const late = { customType: "late", content: "late", display: true };
     await assert.rejects(actions.sendMessage(late, { triggerTurn: true }), closed);
-    await assert.rejects(actions.sendUserMessage("late", "followUp"), closed);
+    await assert.rejects(actions.sendUserMessage("late", "followUp", false), closed);
     await assert.rejects(actions.switchSession(first), closed);
     await assert.rejects(actions.newSession(undefined), closed);
     await assert.rejects(actions.fork(message!.entryId), closed);
@@ -185,5 +185,5 @@ test("what extensions say in a run has an end, however it is to be delivered", a
   await assert.rejects(actions.sendMessage({ ...message, content: "y".repeat(600) }, {}), {
     code: "too-much",
   });
-  await assert.rejects(actions.sendUserMessage("y".repeat(900), "followUp"), { code: "too-much" });
+  await assert.rejects(actions.sendUserMessage("y".repeat(900), "followUp", false), { code: "too-much" });
 });

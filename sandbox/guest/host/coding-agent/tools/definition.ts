@@ -18,6 +18,7 @@ export interface FactoryTool extends BuiltinTool {
 export function contextOf(cwd: string): ToolContext {
   return {
     cwd,
+    isConfined: true,
     env: {},
     async scratch() {
       const folder = `${about.data}/output`;
