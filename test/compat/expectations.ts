@@ -68,23 +68,25 @@ const step = z.union([
   z.strictObject({ ends: z.literal(true) }),
 ]);
 
-const scenario = z.strictObject({
+const parts = z.strictObject({
   /** Texts of files; a path begins with work/, home/, data/, tmp/ or bin/ (programs on the PATH). */
-  files: z.record(z.string(), z.string()).default({}),
+  files: z.record(z.string(), z.string()).optional(),
   /** Run by a shell in the working folder before the session. */
   before: z.string().optional(),
   /** Run behind it, however it ends. */
   after: z.string().optional(),
-  env: z.record(z.string(), z.string()).default({}),
+  env: z.record(z.string(), z.string()).optional(),
   /** More words of the command line. */
-  args: z.array(z.string()).default([]),
+  args: z.array(z.string()).optional(),
   /** Members of models.yml beside the scripted model, which is `local/test`. */
-  providers: z.record(z.string(), z.record(z.string(), z.unknown())).default({}),
-  model: z.array(turn).default([]),
-  steps: z.array(step).default([]),
+  providers: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
+  model: z.array(turn).optional(),
+  steps: z.array(step).optional(),
   /** What it asks for besides and does without: texts in the questions, which are denied. */
-  denied: z.array(z.string()).default([]),
+  denied: z.array(z.string()).optional(),
 });
+
+const DEFAULTS = { files: {}, env: {}, args: [], providers: {}, model: [], steps: [], denied: [] };
 
 const registrations = z.strictObject({
   events: z.array(z.string()).default([]),
@@ -111,13 +113,10 @@ const expectation = z
     never: z.string().optional(),
     /** What it needs of its load that it does not get here: for packages. */
     note: z.string().optional(),
-    ...scenario.partial().shape,
+    ...parts.shape,
     /** A second session, for another version of the same extension. */
     others: z
-      .record(
-        z.string(),
-        z.strictObject({ registers: registrations.partial().optional(), ...scenario.partial().shape }),
-      )
+      .record(z.string(), z.strictObject({ registers: registrations.partial().optional(), ...parts.shape }))
       .default({}),
   })
   .refine((one) => one.never !== undefined || one.checked !== undefined || one.terminal !== undefined, {
@@ -127,7 +126,11 @@ const expectation = z
 export type Expectation = z.output<typeof expectation>;
 export type Turn = z.output<typeof turn>;
 export type Step = z.output<typeof step>;
-export type Scenario = z.output<typeof scenario>;
+type Parts = z.output<typeof parts>;
+export type Scenario = { [Name in keyof typeof DEFAULTS]: NonNullable<Parts[Name]> } & Pick<
+  Parts,
+  "before" | "after"
+>;
 export type Registrations = z.output<typeof registrations>;
 
 const folder = fileURLToPath(new URL("expect/", import.meta.url));
@@ -150,22 +153,18 @@ export function expectations(kind: "examples" | "packages"): Map<string, Expecta
 
 /** The session that is played for this version, with defaults in the place of what is missing. */
 export function scenarioOf(expected: Expectation, version?: string): Scenario {
-  const { denied, files, before, after, env, args, providers, model, steps } = expected;
   const own = (version === undefined ? undefined : expected.others[version]) ?? {};
-  const { registers: _, ...rest } = own;
-  return scenario.parse({
-    ...dropUndefined({ denied, files, before, after, env, args, providers, model, steps }),
-    ...dropUndefined(rest),
-  });
+  const given = { ...expected, ...own } as z.output<typeof parts>;
+  const names = Object.keys(parts.shape) as (keyof typeof given)[];
+  const chosen = Object.fromEntries(
+    names.flatMap((name) => (given[name] === undefined ? [] : [[name, given[name]]])),
+  );
+  return { ...DEFAULTS, ...chosen };
 }
 
 export function registrationsOf(expected: Expectation, version?: string): Registrations {
   const own = version === undefined ? undefined : expected.others[version]?.registers;
   return registrations.parse(own ?? expected.registers ?? {});
-}
-
-function dropUndefined<T extends object>(value: T): T {
-  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as T;
 }
 
 /** Whether `actual` has all of `expected`. */
