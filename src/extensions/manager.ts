@@ -12,7 +12,7 @@ import type { ExtensionHostSettings } from "../config/settings.ts";
 import { didYouMean } from "../config/suggest.ts";
 import { loadPlatform } from "../platform/index.ts";
 import { EventBus } from "./bus.ts";
-import { answerCall, type CallServices, dismissQuestions } from "./calls.ts";
+import type { CallServices } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
 import type { Channel } from "./channel.ts";
 import type { ExtensionSource } from "./discovery.ts";
@@ -21,12 +21,11 @@ import type { Extension, ExtensionHandlers, ExtensionIdentity } from "./extensio
 import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName, FAMILY_EVENTS } from "./frame.ts";
 import { Guests } from "./guests.ts";
 import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
-import { type Member, MemberMaker } from "./member.ts";
+import type { Member, MemberMaker } from "./member.ts";
 import { assignNames, BUILTIN_COMMANDS, processToolName, workerToolName } from "./names.ts";
 import { Offers } from "./offers.ts";
 import { planReload, type ReloadPlan } from "./reload.ts";
 import type { DrawResult } from "./render/lookup.ts";
-import { Registrations } from "./sleep.ts";
 import { type ExtensionTool, extensionTool } from "./tools.ts";
 import type { Authority } from "./worker.ts";
 
@@ -130,7 +129,8 @@ export class ExtensionManager {
   readonly #host: ManagerHost;
   readonly #bus: EventBus;
   readonly #guests: Guests;
-  readonly #maker: MemberMaker;
+  /** Loaded for the first extension: a run without one needs nothing of what makes it, or answers it. */
+  #maker: MemberMaker | undefined;
   #settings: ExtensionHostSettings;
   #members: readonly Member[] = [];
   /** Theirs. */
@@ -144,7 +144,7 @@ export class ExtensionManager {
   /** Nobody is told of one that comes or goes: all is told at the end. */
   #isChanging = true;
 
-  private constructor(options: ManagerOptions, endsLoops: boolean) {
+  private constructor(options: ManagerOptions) {
     const { host } = options;
     this.#options = options;
     this.#host = host;
@@ -156,15 +156,6 @@ export class ExtensionManager {
       (extension) => this.#registered.get(extension),
       (text) => this.noticeOnce(text),
     );
-    const cache = options.cache ?? openCache(options.dataDir);
-    this.#maker = new MemberMaker({
-      options,
-      cache,
-      guests: this.#guests,
-      registrations: new Registrations(cache),
-      endsLoops,
-      handlers: this.#handlers(),
-    });
     this.events = new EventSender(
       () => this.extensions,
       (extension, event) => {
@@ -180,16 +171,36 @@ export class ExtensionManager {
 
   /** Starts all extensions at once; resolves when each is ready or has failed, which blocks nothing. */
   static async load(options: ManagerOptions): Promise<ExtensionManager> {
-    const hasModules = options.sources.some(({ kind }) => kind === "worker");
-    const endsLoops = !hasModules || (await loadPlatform()).endsLoops;
-    const manager = new ExtensionManager(options, endsLoops);
-    const members = manager
-      .#named(options.sources)
-      .map((source) => manager.#maker.make(source, options.settings));
+    const manager = new ExtensionManager(options);
+    const { sources, settings } = options;
+    const hasModules = sources.some(({ kind }) => kind === "worker");
+    const maker = sources.length === 0 ? undefined : await manager.#made(!hasModules);
+    const members = manager.#named(sources).flatMap((source) => maker?.make(source, settings) ?? []);
     manager.#have(members);
     await manager.#start(members, options.onStarted);
     manager.#settle(members);
     return manager;
+  }
+
+  /** @param endsLoops whether that is known to be so */
+  async #made(endsLoops = false): Promise<MemberMaker> {
+    const [{ MemberMaker }, { Registrations }, calls] = await Promise.all([
+      import("./member.ts"),
+      import("./sleep.ts"),
+      import("./calls.ts"),
+    ]);
+    const ends = endsLoops || (await loadPlatform()).endsLoops;
+    const cache = this.#options.cache ?? openCache(this.#options.dataDir);
+    this.#maker ??= new MemberMaker({
+      options: this.#options,
+      cache,
+      guests: this.#guests,
+      registrations: new Registrations(cache),
+      endsLoops: ends,
+      handlers: this.#handlers(calls),
+    });
+    this.#maker.endsLoops = ends;
+    return this.#maker;
   }
 
   get extensions(): readonly Extension[] {
@@ -201,7 +212,7 @@ export class ExtensionManager {
     this.#extensions = members.map(({ extension }) => extension);
   }
 
-  #handlers(): ExtensionHandlers {
+  #handlers({ answerCall, dismissQuestions }: typeof import("./calls.ts")): ExtensionHandlers {
     const host = this.#host;
     const services: CallServices = {
       ...host,
@@ -235,7 +246,7 @@ export class ExtensionManager {
         // It lives anew, or not any more.
         dismissQuestions(extension);
         const member = this.#memberOf(extension);
-        if (member && extension.isAwake) this.#maker.learn(member);
+        if (member && extension.isAwake) this.#maker?.learn(member);
         if (this.#isChanging || !member) return;
         host.toolsChanged?.();
         // One that was started anew is told what it missed.
@@ -277,7 +288,7 @@ export class ExtensionManager {
   }
 
   async #start(members: readonly Member[], onStarted?: () => void): Promise<void> {
-    const starts = members.map((member) => this.#maker.start(member));
+    const starts = members.flatMap((member) => this.#maker?.start(member) ?? []);
     await Promise.all(starts.map(({ opened }) => opened)).finally(() => this.#guests.dismiss());
     onStarted?.();
     await Promise.all(starts.map(({ ready }) => ready));
@@ -333,7 +344,7 @@ export class ExtensionManager {
    */
   async plan(): Promise<ReloadPlan> {
     const { rediscover } = this.#options;
-    this.#maker.endsLoops = (await loadPlatform()).endsLoops;
+    const maker = await this.#made();
     const found = await rediscover?.();
     const { sources, settings, keepsProjects } = found ?? {
       sources: this.#options.sources,
@@ -350,8 +361,8 @@ export class ExtensionManager {
       wanted,
       kept: new Set(kept),
       settings,
-      compare: (member, source) => this.#maker.compare(member, this.#maker.termsOf(source, settings)),
-      make: (source, isHeir, bundle) => this.#maker.make(source, settings, { isHeir, bundle }),
+      compare: (member, source) => maker.compare(member, maker.termsOf(source, settings)),
+      make: (source, isHeir, bundle) => maker.make(source, settings, { isHeir, bundle }),
     });
   }
 
@@ -370,6 +381,7 @@ export class ExtensionManager {
   async #reload({ members, ends, starts, settings }: ReloadPlan): Promise<void> {
     this.#isChanging = true;
     try {
+      const { dismissQuestions } = await import("./calls.ts");
       this.#settings = settings;
       await Promise.all(ends.map(({ extension }) => extension.retire(CLOSE_GRACE_MS)));
       for (const { extension, source } of ends) {
@@ -497,7 +509,7 @@ export class ExtensionManager {
   /** Ends every extension; leaves no process and no worker. What was emitted may still be handled, within the limits. */
   async stop(): Promise<void> {
     await this.#reloading?.catch(() => {});
-    await Promise.all([this.events.settled(), this.#maker.settled()]);
+    await Promise.all([this.events.settled(), this.#maker?.settled()]);
     await Promise.all(this.extensions.map((extension) => extension.stop(CLOSE_GRACE_MS)));
   }
 
