@@ -28,6 +28,22 @@ const PI_TUI_INSTEAD = Object.fromEntries(
   ]),
 );
 
+const PI_AI_INSTEAD = Object.fromEntries(
+  ["auth/context", "utils/provider-env", "provider-env", "env-api-keys"].flatMap((file) =>
+    ["./", "../"].map((way) => [`${way}${file}.js`, "sandbox/guest/host/ai/environment.ts"]),
+  ),
+);
+const protocol = (name: string): SourceEntry => ({
+  entry: `sandbox/guest/host/ai/protocols/${name}.ts`,
+  of: "pi-ai",
+  instead: { ...PI_AI_INSTEAD, openai: "sandbox/guest/host/ai/protocols/openai-client.ts" },
+});
+const PROTOCOLS = {
+  "internal/pi-ai-anthropic": protocol("anthropic"),
+  "internal/pi-ai-mistral": protocol("mistral"),
+  "internal/pi-ai-openai": protocol("openai"),
+} as const;
+
 /**
  * The texts that boot evaluates inside a compartment besides the extension: our API, the modules of Node's that we have
  * (node/), the web's globals (web/) and the packages that extensions import from the host. Each is one script that fills
@@ -86,12 +102,9 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   "internal/pi-ai": {
     entry: "sandbox/guest/host/ai/helpers.ts",
     of: "pi-ai",
-    instead: Object.fromEntries(
-      ["./auth/context.js", "./utils/provider-env.js", "./provider-env.js", "../utils/provider-env.js"].map(
-        (file) => [file, "sandbox/guest/host/ai/environment.ts"],
-      ),
-    ),
+    instead: PI_AI_INSTEAD,
   },
+  ...PROTOCOLS,
   "internal/model-registry": { entry: "sandbox/guest/host/ai/registry.ts" },
   "pi-tui": { entry: "sandbox/guest/host/tui/index.ts", whole: true },
   "internal/pi-tui": {

@@ -64,11 +64,11 @@ const KEYS = { one: "sk-one-is-secret-1", two: "sk-two-is-secret-2" };
 const providers = { one: new FakeProvider(["Hello", " ", "world"]), two: new FakeProvider(["Two"]) };
 
 /** Runs an extension whose tool gives what `body` returns, or `error: …`. */
-async function run(body: string, { allow = true, turns = [] as object[] } = {}) {
+async function run(body: string, { allow = true, turns = [] as object[], net = false } = {}) {
   using folder = new Folder();
   const extension = folder.file(
     "probe.ts",
-    `import { complete, completeSimple, stream, streamSimple, getModel, getModels, getProviders, getEnvApiKey, registerApiProvider, createAssistantMessageEventStream } from "@earendil-works/pi-ai/compat";
+    `import { complete, completeSimple, stream, streamSimple, streamSimpleAnthropic, openAICompletionsApi, getModel, getModels, getProviders, getEnvApiKey, registerApiProvider, createAssistantMessageEventStream } from "@earendil-works/pi-ai/compat";
 const ask = (text) => ({ messages: [{ role: "user", content: [{ type: "text", text }], timestamp: Date.now() }] });
 export default (pi) => pi.registerTool({
   name: "probe",
@@ -101,6 +101,7 @@ export default (pi) => pi.registerTool({
       ...["-p", "go", "--mode", "json", "--model", `replay:${replay}`, "-e", extension],
       ...["--data-dir", `${folder.path}/data`],
       ...(allow ? ["--allow-all=probe"] : []),
+      ...(net ? [`--allow-net=${new URL(providers.two.url).host}`] : []),
     ],
     { cwd: folder.path, env: { HOME: folder.path } },
   );
@@ -252,6 +253,34 @@ describe("a request of a module to a model", () => {
     const reason = "at most 16 model requests at once: wait until one of them has ended";
     assert.deepEqual(refused, [Array(4).fill(reason), 16]);
     assert.ok(providers.one.got.length - before <= 16);
+  });
+
+  test("with a key of its own to a server of its own goes out from the sandbox, by the permission net alone", async () => {
+    const body = `const model = { id: "its-own", name: "x", provider: "elsewhere", api: "openai-completions", baseUrl: ${JSON.stringify(providers.two.url)}, reasoning: false, input: ["text"], contextWindow: 1000, maxTokens: 100, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
+       const options = { apiKey: "sk-of-the-module", maxRetries: 0 };
+       const answers = [await complete(model, ask("x"), options), await openAICompletionsApi().streamSimple(model, ask("x"), options).result()];
+       return answers.map(({ content, errorMessage }) => content[0]?.text ?? errorMessage);`;
+    const asked = providers.two.asked();
+    assert.deepEqual(await json(body, { allow: false, net: true }), ["Two", "Two"]);
+    const { headers, body: sent } = await asked;
+    assert.deepEqual([headers.authorization, sent.model], ["Bearer sk-of-the-module", "its-own"]);
+    const before = providers.two.got.length;
+    const refused = (await json(body, { allow: false })) as string[];
+    for (const reason of refused) assert.match(reason, /onnection error|may not/);
+    assert.equal(providers.two.got.length, before);
+  });
+
+  test("by Anthropic's protocol with a key of its own goes out from the sandbox", async () => {
+    const asked = providers.two.asked();
+    const answer = await run(
+      `const model = { id: "claude", name: "x", provider: "elsewhere", api: "anthropic-messages", baseUrl: ${JSON.stringify(providers.two.url.replace("/v1", ""))}, reasoning: false, input: ["text"], contextWindow: 1000, maxTokens: 100, cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 } };
+       return (await streamSimpleAnthropic(model, ask("hello there"), { apiKey: "sk-of-the-module", maxRetries: 0 }).result()).errorMessage ?? "none";`,
+      { allow: false, net: true },
+    );
+    const { headers, body: sent } = await asked;
+    assert.equal(headers["x-api-key"], "sk-of-the-module");
+    assert.match(JSON.stringify(sent.messages), /hello there/);
+    assert.doesNotMatch(answer, /sandbox|not defined|undefined/);
   });
 
   test("to an API of the module's own stays in the module, without the permission", async () => {

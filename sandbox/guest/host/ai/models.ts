@@ -31,7 +31,9 @@ export function isUsable(provider: string): boolean {
  * What stands for a provider's key here. It holds no secret and opens nothing: a request names its model, and the host uses the key that
  * it has for that.
  */
-export const handleOf = (provider: string): string => `xdev-key:${provider}`;
+export const handleOf = (provider: string): string => `${HANDLE}${provider}`;
+const HANDLE = "xdev-key:";
+export const isHandle = (key: string): boolean => key.startsWith(HANDLE);
 
 /** Demands the permission `model`. */
 export async function keyHandle(provider: string): Promise<string | undefined> {

@@ -1,22 +1,10 @@
 /**
- * pi-ai's calls of models. An API that the extension has registered itself is its own code; all others are the host's, whatever they are
- * called: an extension's model never says where a request goes.
+ * pi-ai's calls of models. An API that the extension has registered itself is its own code, a request with a key of its own goes
+ * out from here (own-key.ts), and all others are the host's, whatever they are called.
  */
-import type {
-  Api,
-  AssistantMessage,
-  AssistantMessageEventStream,
-  Context,
-  Model,
-  SimpleStreamOptions,
-} from "@earendil-works/pi-ai";
+import type { Api, AssistantMessage, Context, Model, SimpleStreamOptions } from "@earendil-works/pi-ai";
+import { ownProtocol, ownRequest, type Stream } from "./own-key.ts";
 import { hostStream } from "./request.ts";
-
-type Stream = (
-  model: Model<Api>,
-  context: Context,
-  options?: SimpleStreamOptions,
-) => AssistantMessageEventStream;
 
 interface ApiProvider {
   api: string;
@@ -37,18 +25,30 @@ export function unregisterApiProviders(source: string): void {
 
 export const clearApiProviders = (): void => registered.clear();
 
-const hosts = (api: string): ApiProvider => ({ api, stream: hostStream, streamSimple: hostStream });
+/** The functions of one protocol. */
+const builtIn = (api: string): ApiProvider => ({
+  api,
+  stream: (...request) => (ownProtocol(api, "stream", request[2]) ?? hostStream)(...request),
+  streamSimple: (...request) => (ownProtocol(api, "streamSimple", request[2]) ?? hostStream)(...request),
+});
 
 export const getApiProvider = (api: string): ApiProvider =>
-  registered.get(String(api))?.provider ?? hosts(String(api));
+  registered.get(String(api))?.provider ?? builtIn(String(api));
 
 export const getApiProviders = (): ApiProvider[] => [...registered.values()].map(({ provider }) => provider);
 
-export const stream: Stream = (model, context, options) =>
-  (registered.get(model?.api)?.provider.stream ?? hostStream)(model, context, options);
+const streamOf =
+  (kind: "stream" | "streamSimple"): Stream =>
+  (...request) => {
+    const [model, , options] = request;
+    const chosen =
+      registered.get(model?.api)?.provider[kind] ?? ownRequest(model, kind, options) ?? hostStream;
+    return chosen(...request);
+  };
 
-export const streamSimple: Stream = (model, context, options) =>
-  (registered.get(model?.api)?.provider.streamSimple ?? hostStream)(model, context, options);
+export const stream = streamOf("stream");
+
+export const streamSimple = streamOf("streamSimple");
 
 export const complete = (
   model: Model<Api>,
@@ -64,21 +64,37 @@ export const completeSimple = (
 
 const nothing = (): void => {};
 
-/** `streamAnthropic`, `anthropicMessagesApi`, …: each protocol's own function. */
-const PROTOCOLS =
-  "Anthropic AzureOpenAIResponses Google GoogleVertex Mistral OpenAICodexResponses OpenAICompletions OpenAIResponses";
-const APIS =
-  "anthropicMessagesApi azureOpenAIResponsesApi bedrockConverseStreamApi googleGenerativeAIApi googleVertexApi " +
-  "mistralConversationsApi openAICodexResponsesApi openAICompletionsApi openAIResponsesApi piMessagesApi";
+/** `streamAnthropic`, `anthropicMessagesApi`, …: each protocol's own functions. */
+const STREAMS: Readonly<Record<string, string>> = {
+  Anthropic: "anthropic-messages",
+  AzureOpenAIResponses: "azure-openai-responses",
+  Google: "google-generative-ai",
+  GoogleVertex: "google-vertex",
+  Mistral: "mistral-conversations",
+  OpenAICodexResponses: "openai-codex-responses",
+  OpenAICompletions: "openai-completions",
+  OpenAIResponses: "openai-responses",
+};
+const APIS: Readonly<Record<string, string>> = {
+  anthropicMessagesApi: "anthropic-messages",
+  azureOpenAIResponsesApi: "azure-openai-responses",
+  bedrockConverseStreamApi: "bedrock-converse-stream",
+  googleGenerativeAIApi: "google-generative-ai",
+  googleVertexApi: "google-vertex",
+  mistralConversationsApi: "mistral-conversations",
+  openAICodexResponsesApi: "openai-codex-responses",
+  openAICompletionsApi: "openai-completions",
+  openAIResponsesApi: "openai-responses",
+  piMessagesApi: "pi-messages",
+};
 
 const protocols: Record<string, unknown> = {};
-for (const name of PROTOCOLS.split(" ")) {
-  protocols[`stream${name}`] = hostStream;
-  protocols[`streamSimple${name}`] = hostStream;
+for (const [name, api] of Object.entries(STREAMS)) {
+  const provider = builtIn(api);
+  protocols[`stream${name}`] = provider.stream;
+  protocols[`streamSimple${name}`] = provider.streamSimple;
 }
-for (const name of APIS.split(" ")) {
-  protocols[name] = () => ({ stream: hostStream, streamSimple: hostStream });
-}
+for (const [name, api] of Object.entries(APIS)) protocols[name] = () => builtIn(api);
 
 export const all: Record<string, unknown> = {
   ...{ stream, streamSimple, complete, completeSimple },
