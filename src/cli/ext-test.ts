@@ -138,6 +138,7 @@ export async function testExtension(
       mode: driver.mode,
       model: driver.model,
       onLoaded: (loaded) => {
+        driver.manager = loaded;
         found = inspect(loaded.extensions[0]!);
         if (loaded.failures().length > 0) throw new NotLoaded();
       },

@@ -8,13 +8,15 @@ import { getCurrentSystemPrompt, getCurrentTools } from "@earendil-works/pi-ai/u
 import type { LoadAnswer, User } from "../../sandbox/permissions/asker.ts";
 import type { AgentSession } from "../agent/agent-session-types.ts";
 import { errorText } from "../base/errors.ts";
+import { stripControls } from "../base/text.ts";
 import { sleep, withTimeout } from "../base/time.ts";
+import type { ExtensionManager } from "../extensions/manager.ts";
 import type { ResolvedModel } from "../models/index.ts";
 import { replayModel } from "../models/replay.ts";
 import type { Turn } from "../models/replay-schema.ts";
 import type { Client, Mode } from "../modes/mode.ts";
 import { createRpcMode } from "../modes/rpc/mode.ts";
-import { isDialog, questionOf, REQUEST, type Rec, textOf, unmet } from "./expectation.ts";
+import { DRAWN, isDialog, questionOf, REQUEST, type Rec, textOf, unmet } from "./expectation.ts";
 import type { Answer, Step, TestScript } from "./script.ts";
 
 /** How a step went. `line` is in the script. */
@@ -42,6 +44,8 @@ export interface DriverOptions {
 /** How long after a step's end what it expects may still come, in ms: what an extension says last takes a moment. */
 const LATE_MS = 1000;
 const LOOK_MS = 10;
+/** A test waits longer for a drawing than a terminal would. */
+const DRAW_MS = 5000;
 /** Begins what our model says when a script is wrong about it. */
 const REPLAY_NAME = "of the script";
 
@@ -51,6 +55,8 @@ export class ScriptDriver {
   readonly steps: StepReport[] = [];
   /** What the user was told while the extension loaded, and what it failed at. */
   readonly diagnostics: string[] = [];
+  /** Who is asked for drawings: set when it has loaded. */
+  manager: ExtensionManager | undefined;
   readonly #options: DriverOptions;
   readonly #input = new PassThrough();
   readonly #records: Rec[] = [];
@@ -150,7 +156,8 @@ export class ScriptDriver {
   }
 
   async #step(session: AgentSession, step: Step, index: number, from: number): Promise<void> {
-    const { prompt, rpc, expect = [] } = step;
+    const { prompt, rpc, draw, expect = [] } = step;
+    if (draw) await this.#draw(draw);
     const command =
       prompt !== undefined ? { type: "prompt", message: prompt } : (rpc ?? { type: "get_state" });
     const response = await this.#send(command);
@@ -201,6 +208,13 @@ export class ScriptDriver {
       if (isWhole || performance.now() > until) return open;
       await sleep(LOOK_MS, this.#options.interrupt);
     }
+  }
+
+  async #draw({ expanded, isPartial, ...drawing }: NonNullable<Step["draw"]>): Promise<void> {
+    const options = { expanded, isPartial };
+    const lines = await this.manager?.offers.draw({ ...drawing, options }, DRAW_MS);
+    if (lines) this.#take({ type: DRAWN, text: stripControls(lines.join("\n")) });
+    else this.#fail(this.#stepLine, `the extension drew nothing of ${drawing.what} ${drawing.name}`);
   }
 
   #send(command: Record<string, unknown>): Promise<Rec> {
@@ -294,7 +308,8 @@ export class ScriptDriver {
   }
 }
 
-function titleOf({ prompt, rpc }: Step): string {
+function titleOf({ prompt, rpc, draw }: Step): string {
+  if (draw) return `draw ${draw.what} ${draw.name}`;
   if (prompt !== undefined) return `prompt ${JSON.stringify(prompt)}`;
   return rpc ? `rpc ${rpc.type}` : "what has happened";
 }

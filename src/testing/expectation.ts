@@ -10,6 +10,9 @@ export type Rec = Record<string, unknown> & { type: string };
 /** A record about what the model was asked; it is ours, not one of rpc mode. */
 export const REQUEST = "model_request";
 
+/** One about what an extension has drawn. */
+export const DRAWN = "drawn";
+
 export interface Happened {
   records: readonly Rec[];
   /** The working folder. */
@@ -114,6 +117,8 @@ function candidate(subject: Exclude<Subject, "file">, record: Rec): Candidate | 
       return { text: String(record.error), members: { event: record.event } };
     case "request":
       return record.type === REQUEST ? { text: String(record.text), members: record } : undefined;
+    case "drawn":
+      return record.type === DRAWN ? { text: String(record.text), members: {} } : undefined;
     case "response":
       if (record.type !== "response") return undefined;
       return {
@@ -216,6 +221,7 @@ const NOUNS: Record<Subject, string> = {
   request: "a request to the model",
   response: "a response",
   record: "a record",
+  drawn: "a drawing",
   file: "a file",
 };
 

@@ -53,6 +53,7 @@ const subjects = {
   }).describe("what the model was asked: the text of all messages"),
   response: about({ success: z.boolean().optional() }).describe("the answer to the step's command"),
   record: members.describe("members of any record of rpc mode"),
+  drawn: about({}).describe("what the step has drawn, without its colours"),
   file: about({ path: name, exists: z.boolean().optional() }).describe("a file in the working folder"),
 };
 
@@ -87,6 +88,19 @@ const step = z
       .looseObject({ type: name })
       .optional()
       .describe("a command of rpc mode, for what a prompt can't do"),
+    draw: z
+      .strictObject({
+        what: z.enum(["toolCall", "toolResult", "message", "entry"]),
+        name: name.describe("of the tool, or the custom type"),
+        args: members.optional().describe("of the tool call"),
+        result: members.optional().describe("of the tool: content, details"),
+        value: members.optional().describe("the message or the entry: content, data, details"),
+        expanded: z.boolean().default(false),
+        isPartial: z.boolean().default(false),
+        width: z.int().min(1).max(1000).default(80),
+      })
+      .optional()
+      .describe("has the extension draw something, as a terminal would"),
     model: z.array(turnSchema).optional().describe("what the model says, request by request"),
     answers: z
       .array(answer)
@@ -96,8 +110,8 @@ const step = z
     wait: z.boolean().default(true).describe("false: the next step begins while this one's run goes on"),
     limitMs: z.number().positive().max(600_000).default(30_000).describe("a step that takes longer fails"),
   })
-  .refine(({ prompt, rpc }) => prompt === undefined || rpc === undefined, {
-    error: "a step has a prompt or an rpc command, not both",
+  .refine(({ prompt, rpc, draw }) => [prompt, rpc, draw].filter((one) => one !== undefined).length <= 1, {
+    error: "a step has one of prompt, rpc and draw",
   });
 
 const names = z.array(name).optional();

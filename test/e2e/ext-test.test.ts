@@ -261,6 +261,42 @@ steps:
     assert.match(outcome.stdout, /permissions: none, it is an executable/);
   });
 
+  test("sees all that an extension shows, tells and fails at", async () => {
+    using all = scene();
+    all.folder.file(
+      "ext/greeter.ts",
+      `export default (pi) => {
+  pi.registerMessageRenderer("card", (message, { expanded }) => ({ render: (width) => ["[" + message.content + "]", String(expanded), "-".repeat(width)] }));
+  pi.on("turn_start", () => { throw new Error("on purpose"); });
+  pi.registerCommand("show", { async handler(args, ctx) {
+    ctx.ui.setStatus("s", "busy"); ctx.ui.setWidget("w", ["one", "two"]); ctx.ui.setTitle("a title"); ctx.ui.setEditorText("typed");
+    ctx.ui.notify("careful", "warning");
+  } });
+}`,
+    );
+    const outcome = await all.run(`steps:
+  - prompt: /show
+    expect:
+      - status: { key: s, contains: busy }
+      - widget: { key: w, contains: "one\\ntwo" }
+      - title: a title
+      - editorText: typed
+      - notify: { level: warning, contains: careful }
+      - not: { status: { key: other } }
+  - prompt: go
+    model: [{ text: done }]
+    expect: [{ error: { event: turn_start, contains: on purpose } }]
+  - draw: { what: message, name: card, value: { content: hi }, width: 10 }
+    expect: [{ drawn: "[hi]\\nfalse\\n----------" }]
+  - draw: { what: message, name: card, value: { content: hi }, expanded: true }
+    expect: [{ drawn: "true" }]
+  - draw: { what: message, name: other }
+`);
+    assert.match(outcome.stdout, /^4 passed, 1 failed$/m, outcome.stdout + outcome.stderr);
+    assert.match(outcome.stdout, /the extension drew nothing of message other/);
+    assert.match(outcome.stdout, /^ {2}told: a handler of turn_start failed: .*on purpose/m);
+  });
+
   test("without a script loads and inspects", async () => {
     using all = scene();
     const outcome = await all.run(undefined);
@@ -283,7 +319,7 @@ steps:
     for (const [script, complaint] of [
       ["steps:\n  - promt: x\n", /script\.yml:2: steps\[0\]\.promt: unknown key\. Did you mean "prompt"\?/],
       ["steps:\n  - expect:\n      - {}\n", /script\.yml:3: .*exactly one of toolResult/],
-      ["steps:\n  - { prompt: a, rpc: { type: x } }\n", /script\.yml:2: .*not both/],
+      ["steps:\n  - { prompt: a, rpc: { type: x } }\n", /script\.yml:2: .*one of prompt, rpc and draw/],
       ["files: { ../x: y }\n", /script\.yml:1: .*below the working folder/],
       ["allow: { read: [relative] }\n", /script\.yml:1: allow/],
       ["steps: [\n", /script\.yml:\d/],
