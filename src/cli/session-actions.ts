@@ -102,6 +102,7 @@ export function sessionActions(
     read(what) {
       return what === "header" ? session.header : session.readEntries();
     },
+    model: () => session.state.model && publicModel(session.state.model),
     settings: () => run.settings,
     commands: () => session.commands(),
     async sendMessage(message, options) {

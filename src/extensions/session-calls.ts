@@ -20,6 +20,8 @@ export interface SessionActions {
     isProjectTrusted: boolean;
     leafId: string | null;
   };
+  /** The same as in `state`, for who asks often. */
+  model(): unknown;
   /** Of the session, without secrets. */
   settings(): unknown;
   /** As plain data, or a promise of it. */
@@ -110,6 +112,7 @@ export const SESSION_CALLS = {
   "session.read": reading(v.object({ what: v.picklist(["entries", "header"]) }), (session, { what }) =>
     session.read(what),
   ),
+  "session.model": reading(none, (session) => session.model() ?? null),
   "session.settings": reading(none, (session) => session.settings()),
   "session.commands": reading(none, (session) => session.commands()),
   "session.waitForIdle": reading(none, (session) => session.waitForIdle()),
@@ -195,6 +198,7 @@ const NO_SESSION: SessionActions = {
     isProjectTrusted: false,
     leafId: null,
   }),
+  model: () => undefined,
   settings: () => ({}),
   read: (what) => (what === "entries" ? [] : null),
   commands: () => [],

@@ -17,7 +17,8 @@ export interface ExtensionTool extends AgentTool<object, unknown> {
 
 export function extensionTool(extension: Extension, spec: ToolSpec, name: string): ExtensionTool {
   return {
-    defaultInactive: spec.defaultInactive === true,
+    // One that is hidden is there for who names it.
+    defaultInactive: spec.defaultInactive === true || spec.hidden === true,
     name,
     label: stripControls(spec.label ?? spec.name),
     description: spec.description ?? "",

@@ -23,6 +23,7 @@ export default (pi) => {
   pi.registerTool({ name: "throws", label: "", description: "d", parameters: Type.Object({}), async execute() { throw new TypeError("on purpose"); } });
   pi.registerTool({ name: "ends", label: "", description: "d", parameters: Type.Object({}), async execute() { return { content: [{ type: "text", text: "the end" }], terminate: true }; } });
   pi.registerTool({ name: "off", label: "", description: "d", defaultInactive: true, promptSnippet: "is off", parameters: Type.Object({}), async execute() {} });
+  pi.registerTool({ name: "out_of_sight", label: "", description: "d", hidden: true, parameters: Type.Object({}), async execute() {} });
   pi.registerTool({
     name: "look", label: "", description: "d", parameters: Type.Object({}),
     async execute(id, params, signal, onUpdate, ctx) {
@@ -79,7 +80,7 @@ describe("a tool of a module", () => {
     assert.match(prompt, /On the tools of extensions:\n- strict: counts things\n- Count with strict\.$/);
     assert.match(prompt, /<house_rules>\nBe kind to true\n<\/house_rules>/);
     assert.doesNotMatch(prompt, /is off/);
-    assert.ok(active.includes("strict") && !active.includes("off"));
+    assert.ok(active.includes("strict") && !active.includes("off") && !active.includes("out_of_sight"));
     assert.deepEqual(tools, []);
     assert.equal(nested, true);
     assert.equal(schema.count.type, "number");

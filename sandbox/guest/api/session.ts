@@ -96,7 +96,7 @@ export class Session {
 
   /** As plain data, without what only the host may know of it; undefined without one. */
   get model(): unknown {
-    return this.state.model ?? undefined;
+    return this.askNow("session.model") ?? undefined;
   }
 
   get state(): State {

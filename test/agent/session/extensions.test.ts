@@ -341,6 +341,26 @@ test("the user's own commands can be run by a module in our place", async () => 
   assert.match(said(t.model.requests[0])[0] ?? "", /ran ls/);
 });
 
+test("a text that joins a run is told as what it joins it", async () => {
+  using folder = new Folder();
+  await using t = await withModules(
+    folder,
+    [`on("input", (e) => say(e.text + " " + e.streamingBehavior));`],
+    [
+      async () => {
+        await t.session.prompt("more", { streamingBehavior: "steer" });
+        await t.session.followUp("last");
+        return { text: "one" };
+      },
+      { text: "two" },
+      { text: "three" },
+    ],
+  );
+  await ask(t.session, "go");
+  await t.loaded.manager.events.settled();
+  assert.deepEqual(t.told(), ["go undefined", "more steer", "last followUp"]);
+});
+
 test("or with operations of a module, whose output and end are the command's", async () => {
   using folder = new Folder();
   await using t = await withModules(
