@@ -7,7 +7,7 @@ import { createMessageQueue } from "../agent/message-queue.ts";
 import { ToolSet } from "../agent/tool-set.ts";
 import type { TodoList } from "../agent/tools/todo.ts";
 import { systemCode, XdevError } from "../base/errors.ts";
-import { resolvePath } from "../base/files.ts";
+import { readSmallFile, resolvePath } from "../base/files.ts";
 import { setVerbose } from "../base/log.ts";
 import { scratchFolder } from "../base/scratch.ts";
 import { startFolder } from "../base/start-folder.ts";
@@ -258,8 +258,10 @@ export async function run(
           cwd,
           date: new Date().toISOString().slice(0, 10),
           instructions,
-          ...(options.systemPrompt === undefined ? {} : { replace: options.systemPrompt }),
-          ...(options.appendSystemPrompt === undefined ? {} : { append: options.appendSystemPrompt }),
+          ...(options.systemPrompt === undefined ? {} : { replace: await textOrFile(options.systemPrompt) }),
+          ...(options.appendSystemPrompt === undefined
+            ? {}
+            : { append: await textOrFile(options.appendSystemPrompt) }),
         }),
         manager,
         hooks: bus,
@@ -403,4 +405,14 @@ function hasResources(dataDir: string): boolean {
       return code !== "ENOENT" && code !== "ENOTDIR";
     }
   });
+}
+
+/** The largest file of a system prompt, in bytes. */
+const PROMPT_BYTES = 1024 * 1024;
+
+/** An option for the system prompt is a text, or the path of a file with one: programs that start agents write such files. */
+async function textOrFile(value: string): Promise<string> {
+  if (value.length > 4096 || /[\n\0]/.test(value) || value.trim() === "") return value;
+  const content = await readSmallFile(resolvePath(value, startFolder()), PROMPT_BYTES).catch(() => undefined);
+  return content?.toString("utf8") ?? value;
 }

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { storageName } from "../../sandbox/permissions/folders.ts";
 import { changeGrants } from "../../sandbox/permissions/grants.ts";
 import { type Permissions, union } from "../../sandbox/permissions/permissions.ts";
-import { identifyExtensions } from "../../src/extensions/discovery.ts";
+import { type ExtensionSource, identifyExtensions } from "../../src/extensions/discovery.ts";
 import { Folder } from "../support/folder.ts";
 import type { Rec } from "../support/rpc.ts";
 import { XDEV } from "../support/xdev.ts";
@@ -27,7 +28,7 @@ export interface SceneOptions {
 /** Throws an `AssertionError` for whatever is not as expected. Leaves nothing behind. */
 export async function playScene(options: SceneOptions): Promise<void> {
   using folder = new Folder();
-  const scene = new Scene(folder, options);
+  const scene = new Scene(folder, options, await identifyExtensions(options.path));
   try {
     await scene.start();
     for (const step of scene.scenario.steps) await scene.step(step);
@@ -40,6 +41,7 @@ export async function playScene(options: SceneOptions): Promise<void> {
 class Scene {
   readonly scenario: Scenario;
   readonly #options: SceneOptions;
+  readonly #sources: readonly ExtensionSource[];
   readonly #folder: Folder;
   readonly #places: Record<string, string>;
   readonly #records: Rec[] = [];
@@ -58,7 +60,8 @@ class Scene {
   /** Commands that may still go on, and how many records there were before each. */
   readonly #open: { id: string; isPrompt: boolean; at: number }[] = [];
 
-  constructor(folder: Folder, options: SceneOptions) {
+  constructor(folder: Folder, options: SceneOptions, sources: readonly ExtensionSource[]) {
+    this.#sources = sources;
     this.#folder = folder;
     this.#options = options;
     const names = { WORK: "work", HOME: "home", DATA: "data", TMP: "tmp", BIN: "bin" };
@@ -66,14 +69,19 @@ class Scene {
       Object.entries(names).map(([name, path]) => [name, join(folder.path, path)]),
     );
     for (const path of Object.values(this.#places)) mkdirSync(path);
-    this.#places.EXTENSION = dirname(options.path);
+    const [{ path, name }] = sources as [ExtensionSource];
+    const data = this.#places.DATA!;
+    this.#places.STORAGE = join(data, "storage", storageName(path, name, data));
+    this.#places.EXTENSION = dirname(path);
+    this.#places.XDEV = XDEV;
     this.scenario = this.#placed(options.scenario);
   }
 
   /** The same value with the scene's folders in the place of their names. */
   #placed<T>(value: T): T {
-    const text = JSON.stringify(value).replace(/\$(WORK|HOME|DATA|TMP|BIN|EXTENSION)\b/g, (_, name: string) =>
-      JSON.stringify(this.#places[name]).slice(1, -1),
+    const text = JSON.stringify(value).replace(
+      /\$(WORK|HOME|DATA|TMP|BIN|STORAGE|EXTENSION|XDEV)\b/g,
+      (_, name: string) => JSON.stringify(this.#places[name]).slice(1, -1),
     );
     return JSON.parse(text) as T;
   }
@@ -81,7 +89,7 @@ class Scene {
   async start(): Promise<void> {
     const { files, before, env, args, providers, model } = this.scenario;
     for (const [name, text] of Object.entries(files)) {
-      this.#folder.file(name, text, name.startsWith("bin/") ? 0o755 : undefined);
+      this.#folder.file(this.#relative(name), text, name.startsWith("bin/") ? 0o755 : undefined);
     }
     const { baseUrl, problems } = this.#options.models.play(model);
     this.#problems = problems;
@@ -119,7 +127,7 @@ class Scene {
   async #grant(): Promise<void> {
     const needs = this.#placed(this.#options.needs);
     if (Object.keys(needs).length === 0) return;
-    for (const { path, name } of await identifyExtensions(this.#options.path)) {
+    for (const { path, name } of this.#sources) {
       await changeGrants(this.#places.DATA!, path, (record) => ({
         ...record,
         name,
@@ -235,8 +243,7 @@ class Scene {
     if ("never" in step) {
       if (this.#records.some((record) => matches(record, step.never))) this.#fail(text);
     } else if ("entry" in step) {
-      await this.#send({ type: "get_entries" });
-      await this.#reply({ data: { entries: [step.entry] } });
+      await this.#entry(step.entry);
     } else if ("file" in step) {
       const path = join(this.#folder.path, this.#relative(step.file));
       const content = existsSync(path) ? readFileSync(path, "utf8") : null;
@@ -274,6 +281,20 @@ class Scene {
     const response = await this.#until("a response", () => this.#response(this.#last));
     if (!matches(response, expected))
       this.#fail(`expected ${JSON.stringify(expected)}, got ${JSON.stringify(response)}`);
+  }
+
+  /** What an extension does of its own accord may come a little later. */
+  async #entry(expected: Partial): Promise<void> {
+    const deadline = Date.now() + HANG_MS;
+    for (;;) {
+      await this.#send({ type: "get_entries" });
+      const response = await this.#until("the entries", () => this.#response(this.#last));
+      if (matches(response, { data: { entries: [expected] } })) return;
+      if (Date.now() > deadline) {
+        this.#fail(`no entry like ${JSON.stringify(expected)}: ${JSON.stringify(response).slice(-2000)}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
   }
 
   async #answer(title: string, answer: string | boolean | null): Promise<void> {

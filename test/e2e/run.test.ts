@@ -6,6 +6,7 @@ import { chmodSync, closeSync, existsSync, openSync, readdirSync, readFileSync, 
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
+import { startModelServer } from "../fixtures/model-server.ts";
 import { Folder } from "../support/folder.ts";
 import { gone, isRunning } from "../support/processes.ts";
 import { EXAMPLES, events, start, toolResults, XDEV, xdev } from "../support/xdev.ts";
@@ -185,6 +186,27 @@ describe("print mode", () => {
         );
       }
     });
+  }
+});
+
+test("what is added to the system prompt is a text, or the file of that name", async () => {
+  using folder = new Folder();
+  const server = await startModelServer({ script: [{ text: "one" }, { text: "two" }] });
+  try {
+    const models = { local: { baseUrl: server.baseUrl, api: "openai-completions", models: [{ id: "m" }] } };
+    folder.file("data/models.yml", JSON.stringify({ providers: models }));
+    folder.file("more.md", "Speak in rhymes.");
+    for (const added of ["more.md", "more words"]) {
+      const args = ["-p", "hi", "--data-dir", "data", "--append-system-prompt", added];
+      assert.equal((await xdev(args, { cwd: folder.path })).status, 0);
+    }
+    const systems = server.requests.map(({ body }) =>
+      JSON.stringify((body as { messages: unknown[] }).messages[0]),
+    );
+    assert.match(systems[0]!, /Speak in rhymes\./);
+    assert.match(systems[1]!, /more words/);
+  } finally {
+    await server.close();
   }
 });
 
