@@ -11,7 +11,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
-const piPackage = join(root, "node_modules", "@earendil-works", "pi-coding-agent");
+export const piPackage = join(root, "node_modules", "@earendil-works", "pi-coding-agent");
 
 /** `dist/xdev`, built if it is not there. One that is there is measured as it is: see `newerSource`. */
 export function ourBinary(): string {

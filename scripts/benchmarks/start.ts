@@ -6,15 +6,15 @@
  * the session file, network, extensions, skills, prompt templates, themes, context files, MCP, thinking.
  */
 import { rmSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { copyFile, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { ServerApi, ServerTurn } from "../../test/fixtures/model-server.ts";
 import { findPython, type Python, quietEnvironment, type Server, startServer } from "./machine.ts";
 import { memory, type Subject, time } from "./measure.ts";
-import { compileEmpty, compilePi, newerSource, ourBinary, piVersion, root } from "./programs.ts";
+import { compileEmpty, compilePi, newerSource, ourBinary, piPackage, piVersion, root } from "./programs.ts";
 
-export type ProgramName = "xdev" | "xdev+ext" | "pi";
+export type ProgramName = "xdev" | "xdev+ext" | "xdev+10 cold" | "xdev+10" | "pi" | "pi+10";
 /** Starts without a task, and what any start costs. */
 export type FloorName = "xdev --version" | "empty";
 
@@ -34,6 +34,19 @@ export interface StartResult {
   apis: Record<ServerApi, Record<ProgramName, Samples>>;
   floor: Record<FloorName, Samples>;
 }
+
+/** Of pi's own examples, what people really use. Ours run in the sandbox, pi's with all rights. */
+const TEN = [
+  ...["permission-gate", "protected-paths", "todo", "hello", "tools"],
+  ...["pirate", "notify", "confirm-destructive", "input-transform", "event-bus"],
+];
+/** What of them needs a right, so that they do here what they do there. */
+const RIGHTS: Readonly<Record<string, readonly string[]>> = {
+  todo: ["--tools=todo"],
+  tools: ["--session=write"],
+  pirate: ["--session=write"],
+  "input-transform": ["--session=write"],
+};
 
 const APIS: readonly ServerApi[] = ["openai", "anthropic"];
 const WARM_UP = 2;
@@ -99,6 +112,8 @@ interface Place {
   env: Record<string, string>;
   work: string;
   data: string;
+  /** A data dir with the ten. */
+  ten: string;
   xdev: string;
   pi: string;
   empty: string;
@@ -138,20 +153,37 @@ async function makePlace(
   // JSON is YAML: both read the same file.
   await Bun.write(join(data, "models.yml"), providers);
   await Bun.write(join(agent, "models.json"), providers);
+  const env = {
+    ...quietEnvironment(home, python.searchPath),
+    [KEY]: "a-key-for-the-benchmark",
+    PI_CODING_AGENT_DIR: agent,
+    PI_OFFLINE: "1",
+    PI_TELEMETRY: "0",
+  };
+  const ten = await folder("ten");
+  await Bun.write(join(ten, "models.yml"), providers);
+  await mkdir(join(ten, "extensions"));
+  for (const name of TEN) await copyFile(exampleOf(name), join(ten, "extensions", `${name}.ts`));
+  for (const [name, rights] of Object.entries(RIGHTS)) {
+    const grant = Bun.spawnSync([xdev, "ext", "grant", name, ...rights, "--data-dir", ten], {
+      env,
+      cwd: work,
+    });
+    if (grant.exitCode !== 0) throw new Error(`${name} cannot be granted its rights: ${grant.stderr}`);
+  }
   return {
-    env: {
-      ...quietEnvironment(home, python.searchPath),
-      [KEY]: "a-key-for-the-benchmark",
-      PI_CODING_AGENT_DIR: agent,
-      PI_OFFLINE: "1",
-      PI_TELEMETRY: "0",
-    },
+    env,
     work,
     data,
+    ten,
     xdev,
     pi: await compilePi(await folder("pi")),
     empty: await compileEmpty(await folder("empty")),
   };
+}
+
+function exampleOf(name: string): string {
+  return join(piPackage, "examples", "extensions", `${name}.ts`);
 }
 
 const PI_EXTRAS_OFF = [
@@ -160,7 +192,7 @@ const PI_EXTRAS_OFF = [
 ];
 
 function tasks(place: Place, api: ServerApi): Record<ProgramName, Subject> {
-  const { work, data, env } = place;
+  const { work, data, ten, env } = place;
   const prompt = ["-p", "Run the two commands.", "--model", `${api}/test-model`];
   const examples = join(root, "src", "docs", "examples");
   const extensions = ["-e", join(examples, "deny-rm.py"), "-e", join(examples, "quick-start.ts")];
@@ -173,10 +205,24 @@ function tasks(place: Place, api: ServerApi): Record<ProgramName, Subject> {
     check: (stdout) => problemOf(stdout, work),
   });
   const bare = [place.xdev, ...prompt, "--data-dir", data] as const;
+  const pi = [place.pi, ...prompt, ...PI_EXTRAS_OFF] as const;
+  const withTen = [place.xdev, ...prompt, "--data-dir", ten] as const;
+  const cold = task("xdev+10 cold", withTen);
   return {
     xdev: task("xdev", bare),
-    pi: task("pi", [place.pi, ...prompt, ...PI_EXTRAS_OFF]),
+    pi: task("pi", pi),
     "xdev+ext": task("xdev+ext", [...bare, ...extensions]),
+    "xdev+10 cold": {
+      ...cold,
+      prepare: async () => {
+        await removeTraces(work);
+        // Bundles and what they registered.
+        await rm(join(ten, "cache"), { recursive: true, force: true });
+      },
+    },
+    "pi+10": task("pi+10", [...pi, ...TEN.flatMap((name) => ["-e", exampleOf(name)])]),
+    // Behind the cold run, which has filled the cache.
+    "xdev+10": task("xdev+10", withTen),
   };
 }
 
