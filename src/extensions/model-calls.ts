@@ -164,7 +164,9 @@ class Answer {
       const something = Promise.withResolvers<void>();
       this.#wake = something.resolve;
       const timer =
-        this.#parts.length > 0 ? setTimeout(something.resolve, until - performance.now()) : undefined;
+        this.#parts.length > 0
+          ? setTimeout(something.resolve, Math.max(0, until - performance.now()))
+          : undefined;
       await something.promise;
       clearTimeout(timer);
       this.#wake = undefined;

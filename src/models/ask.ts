@@ -8,7 +8,7 @@ import { XdevError } from "../base/errors.ts";
 import { redact } from "../base/log.ts";
 import type { FullCatalog, ModelCatalog } from "./catalog.ts";
 import { guestModel } from "./guest-model.ts";
-import type { ResolvedModel } from "./index.ts";
+import type { NamedProvider, ResolvedModel } from "./index.ts";
 
 export interface ModelRequest {
   provider: string;
@@ -28,7 +28,7 @@ export interface ModelRequestOptions {
 
 export interface KnownModels {
   models: Omit<Model<Api>, "headers">[];
-  providers: { name: string; usable: boolean }[];
+  providers: NamedProvider[];
 }
 
 /**
@@ -43,11 +43,12 @@ export async function knownModels(
   const { models, providers } = await catalog.known(provider);
   const ofOthers = models.filter((model) => model.provider !== own?.provider || model.id !== own.id);
   const isWanted = own !== undefined && (provider === undefined || own.provider === provider);
+  // The session's own is in use; a replay is in no list.
+  const isListed = own === undefined || providers.some(({ name }) => name === own.provider);
+  const listed = providers.map((one) => (one.name === own?.provider ? { ...one, usable: true } : one));
   return {
     models: (isWanted ? [own, ...ofOthers] : ofOthers).map(guestModel),
-    providers: own
-      ? [{ name: own.provider, usable: true }, ...providers.filter(({ name }) => name !== own.provider)]
-      : providers,
+    providers: isListed ? listed : [{ name: own.provider, usable: true }, ...listed],
   };
 }
 

@@ -135,7 +135,14 @@ export async function usableModels(options: Omit<ModelOptions, "spec">): Promise
 
 export interface ModelsOfProviders {
   models: Model<Api>[];
-  providers: { name: string; usable: boolean }[];
+  providers: NamedProvider[];
+}
+
+export interface NamedProvider {
+  name: string;
+  usable: boolean;
+  /** Its key comes from a login. */
+  usesLogin?: boolean;
 }
 
 /**
@@ -153,7 +160,11 @@ export async function allModels(
       provider === undefined
         ? entries.flatMap(({ models }) => [...models])
         : [...(await modelsOf(provider, entries))],
-    providers: entries.map(({ name, route }) => ({ name, usable: route !== undefined })),
+    providers: entries.map(({ name, route, usesLogin = false }) => ({
+      name,
+      usable: route !== undefined,
+      ...(usesLogin ? { usesLogin } : {}),
+    })),
   };
 }
 

@@ -15,6 +15,8 @@ export interface ProviderEntry {
   route?: Route;
   /** Why it can't be used. */
   reason?: string;
+  /** Its key comes from a login of the user's. */
+  usesLogin?: boolean;
   /** The id of the model to take when the user named none; default: the first. */
   preferred?: string;
 }

@@ -23,7 +23,8 @@ export async function registeredEntry(
 ): Promise<ProviderEntry> {
   const { name, config, backend } = provider;
   const models = modelsOf(provider);
-  const entry: ProviderEntry = { name, source: "extension", extension: backend.extension, models };
+  const usesLogin = (await backend.login?.isLoggedIn()) === true;
+  const entry: ProviderEntry = { name, source: "extension", extension: backend.extension, models, usesLogin };
   const isElsewhere = models.some(({ baseUrl }) => !isLoopbackUrl(baseUrl));
   const reason =
     offline && isElsewhere ? "offline, and it is not on this machine" : await keyProblem(provider, env);

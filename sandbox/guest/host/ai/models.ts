@@ -5,7 +5,7 @@ import type { Api, Model } from "@earendil-works/pi-ai";
 
 export interface Known {
   models: Model<Api>[];
-  providers: { name: string; usable: boolean }[];
+  providers: { name: string; usable: boolean; usesLogin?: boolean }[];
 }
 
 /** Those of one provider, or all that are configured. Asked while the guest waits. */

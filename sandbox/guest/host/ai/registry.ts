@@ -45,7 +45,8 @@ export const modelRegistry = {
       .getAvailable()
       .filter((model) => type === "chat" && (provider === undefined || model.provider === provider)),
   hasConfiguredAuth: ({ provider }: Named): boolean => isUsable(provider),
-  isUsingOAuth: (_model: Named): boolean => false,
+  isUsingOAuth: ({ provider }: Named): boolean =>
+    known().providers.some(({ name, usesLogin }) => name === provider && usesLogin === true),
   getProviderAuthStatus: (provider: string) => ({ configured: isUsable(provider) }),
   getProviderDisplayName: (provider: string): string => provider,
   /** A handle: it holds no secret (models.ts). */
