@@ -112,11 +112,21 @@ export function sessionCircumstances(
         if (isAll || covers(variable)) shown.push(`${variable}=${value}`);
       }
     }
-    return sha256(JSON.stringify([folders, ui, flags, given, record, shown.sort()]));
+    return sha256(JSON.stringify([folders, ui, flags, given, answersIn(record), shown.sort()]));
   };
 }
 
-type StoredGrants = Partial<Record<"granted" | "added", { env?: string[] }>>;
+const ANSWERS = ["granted", "added", "denied"] as const;
+type StoredGrants = Partial<Record<(typeof ANSWERS)[number], { [kind: string]: string[] }>>;
+
+/** The user's answers in a record, whatever the order in which they were written. */
+function answersIn(record: StoredGrants | null): unknown {
+  return ANSWERS.map((answer) =>
+    Object.entries(record?.[answer] ?? {})
+      .map(([kind, values]) => [kind, ...[...values].sort()])
+      .sort(),
+  );
+}
 
 /** What permissions.json has for an extension; null for nothing. */
 async function storedGrants(dataDir: string, path: string): Promise<StoredGrants | null> {

@@ -35,21 +35,24 @@ export async function planReload(parts: PlanParts): Promise<ReloadPlan> {
   const changed: string[] = [];
   const added: string[] = [];
   const starts: Member[] = [];
-  const members = await Promise.all(
+  const compared = await Promise.all(
     wanted.map(async (source) => {
       const member = before.get(source.path);
-      if (member && kept.has(member)) return member;
-      const { isSame, bundle } = member ? await compare(member, source) : { isSame: false };
-      if (member && isSame) return member;
-      const { extension } = member ?? {};
-      // What protected goes on protecting: until the new version has loaded, and can say for itself, nothing runs.
-      const isHeir = extension?.isPolicy === true && !extension.failOpen;
-      const fresh = make(source, isHeir, bundle);
-      starts.push(fresh);
-      (member ? changed : added).push(source.name);
-      return fresh;
+      if (!member) return undefined;
+      return { member, ...(kept.has(member) ? { isSame: true } : await compare(member, source)) };
     }),
   );
+  const members = wanted.map((source, index) => {
+    const { member, isSame, bundle } = compared[index] ?? {};
+    if (member && isSame) return member;
+    const { extension } = member ?? {};
+    // What protected goes on protecting: until the new version has loaded, and can say for itself, nothing runs.
+    const isHeir = extension?.isPolicy === true && !extension.failOpen;
+    const fresh = make(source, isHeir, bundle);
+    starts.push(fresh);
+    (member ? changed : added).push(source.name);
+    return fresh;
+  });
   const stays = new Set(members);
   const ends = now.filter((member) => !stays.has(member));
   const paths = new Set(wanted.map(({ path }) => path));

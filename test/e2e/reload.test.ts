@@ -1,14 +1,11 @@
 /** Reloads and sleeping extensions in the compiled program, driven as a client of rpc mode does. */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { existsSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { describe, test } from "node:test";
 import { Folder } from "../support/folder.ts";
-import type { Rec } from "../support/rpc.ts";
-import { XDEV, xdev } from "../support/xdev.ts";
+import { Client } from "../support/rpc-program.ts";
+import { xdev } from "../support/xdev.ts";
 
 /** Counts in entries of the session, from what is there when it starts. */
 const COUNTER = (version: string) => `
@@ -47,64 +44,6 @@ const RELOADER = `export default (pi) => {
 };`;
 
 const WAITS = `export default (pi) => pi.registerCommand("waits", { description: "", handler: () => "done" });`;
-
-class Client implements AsyncDisposable {
-  readonly records: Rec[] = [];
-  readonly child: ChildProcess;
-  #wake: () => void = () => {};
-  #id = 0;
-
-  constructor(folder: Folder, replay: string, ...args: string[]) {
-    const options = ["--mode", "rpc", "--model", `replay:${folder.file("replay.yml", replay)}`];
-    this.child = spawn(XDEV, [...options, "--cwd", join(folder.path, "work"), ...args], {
-      env: { PATH: process.env.PATH ?? "", HOME: folder.path, XDEV_DATA_DIR: join(folder.path, "data") },
-      stdio: ["pipe", "pipe", "inherit"],
-    });
-    createInterface({ input: this.child.stdout! }).on("line", (line) => {
-      this.records.push(JSON.parse(line) as Rec);
-      this.#wake();
-    });
-  }
-
-  async until(found: (record: Rec) => boolean, from = 0): Promise<Rec> {
-    for (;;) {
-      const record = this.records.slice(from).find(found);
-      if (record) return record;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
-  }
-
-  async send(command: Record<string, unknown>): Promise<Rec> {
-    const id = `c${++this.#id}`;
-    this.child.stdin!.write(`${JSON.stringify({ ...command, id })}\n`);
-    return this.until((record) => record.type === "response" && record.id === id);
-  }
-
-  /** What a command of an extension printed. */
-  async say(message: string): Promise<string | undefined> {
-    const from = this.records.length;
-    const reply = await this.send({ type: "prompt", message });
-    if (reply.success !== true) throw new Error(String(reply.error));
-    const output = this.records.slice(from).find(({ type }) => type === "command_output");
-    return output?.text as string | undefined;
-  }
-
-  /** Resolves with what is told of the reload. */
-  async reloaded(from: number): Promise<string> {
-    const isReload = (record: Rec) =>
-      record.type === "notice" && /extensions reloaded|not reloaded/.test(String(record.text));
-    return String((await this.until(isReload, from)).text);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const closed = once(this.child, "close");
-    this.child.stdin!.end();
-    const [status] = await closed;
-    assert.equal(status, 0);
-  }
-}
 
 function scene(): Folder {
   const folder = new Folder();
