@@ -4,6 +4,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describe, test } from "node:test";
 import { guestProvider } from "../fixtures/guest-provider.ts";
+import { startModelServer } from "../fixtures/model-server.ts";
 import { Folder } from "../support/folder.ts";
 import { onTerminal } from "../support/terminal.ts";
 import { EXAMPLES, events, type Outcome, start, toolResults, xdev } from "../support/xdev.ts";
@@ -115,6 +116,50 @@ describe("a run with a module's model", () => {
     const outcome = await ended;
     assert.equal(outcome.status, 130, outcome.stderr);
   });
+
+  for (const [api, call] of [
+    ["anthropic", "anthropicMessagesApi"],
+    ["openai", "openAICompletionsApi"],
+  ] as const) {
+    test(`may have an ${api} server of its own asked: by its own rights, with its own key, and none of the user's`, async () => {
+      const server = await startModelServer({ api, script: [{ text: "from its server" }] });
+      try {
+        using scene = new Scene("session: { retry: { baseDelayMs: 1 } }");
+        scene.folder.file(
+          "data/extensions/proxy.ts",
+          `import { ${call} } from "@earendil-works/pi-ai";
+           export default (pi) => pi.registerProvider("proxy", {
+             api: "proxy-api", apiKey: "sk-of-the-proxy", models: [{ id: "m" }],
+             streamSimple: (model, context, options) => ${call}().streamSimple(
+               { ...model, baseUrl: ${JSON.stringify(server.baseUrl.replace(/\/v1$/, api === "anthropic" ? "" : "/v1"))} },
+               context,
+               { ...options, apiKey: "sk-from-" + options.apiKey, headers: { "x-team": "blue", "x-none": null } },
+             ),
+           });`,
+        );
+        scene.env.ANTHROPIC_API_KEY = scene.env.OPENAI_API_KEY = "sk-ant-the-users";
+        assert.equal((await scene.xdev(["ext", "grant", "proxy", "--provider"])).status, 0);
+        const refused = await scene.xdev(["-p", "go", "--model", "proxy/m"]);
+        assert.equal(refused.status, 1);
+        assert.match(refused.stderr, /EACCES|permission net|--net=127\.0\.0\.1/);
+        assert.equal(server.requests.length, 0, "nothing was sent without the right");
+        const { host } = new URL(server.baseUrl);
+        assert.equal((await scene.xdev(["ext", "grant", "proxy", `--net=${host}`])).status, 0);
+        const outcome = await scene.xdev(["-p", "go", "--model", "proxy/m", "--system-prompt", "be brief"]);
+        assert.deepEqual([outcome.status, outcome.stdout], [0, "from its server\n"], outcome.stderr);
+        const [request] = server.requests;
+        const key = request?.headers["x-api-key"] ?? request?.headers.authorization;
+        assert.match(String(key), /sk-from-sk-of-the-proxy$/);
+        assert.equal(request?.headers["x-team"], "blue");
+        const { system, messages } = request?.body as { system?: unknown; messages: { role: string }[] };
+        const prompts = system ?? messages.filter(({ role }) => /system|developer/.test(role));
+        assert.equal(JSON.stringify(prompts).split("be brief").length, 2, "the prompt is said once");
+        assert.ok(!JSON.stringify(server.requests).includes("sk-ant-the-users"));
+      } finally {
+        await server.close();
+      }
+    });
+  }
 
   test("can't ask itself for ever", async () => {
     using scene = new Scene("extensionHost: {allowProviders: [loop]}");

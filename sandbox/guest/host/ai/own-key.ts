@@ -12,6 +12,7 @@ import type {
   SimpleStreamOptions,
 } from "@earendil-works/pi-ai";
 import { isHandle, known } from "./models.ts";
+import { spoken } from "./transcript.ts";
 
 export type Stream = (
   model: Model<Api>,
@@ -47,7 +48,7 @@ export function ownProtocol(
   if (!hasOwnKey(options) || !Object.hasOwn(PROTOCOLS, api)) return undefined;
   const stream = PROTOCOLS[api]!()[kind];
   const normalize = own("internal/pi-ai").normalizeContext as (context: Context) => Context;
-  return (model, context, given) => stream(model, normalize(context), given);
+  return (model, context, given) => stream(model, normalize(spoken(context)), given);
 }
 
 /** By pi-ai's general functions: a model that the host knows is asked by the host. */

@@ -11,6 +11,7 @@ import type {
 } from "@earendil-works/pi-ai";
 import { AssistantMessageEventStream } from "@earendil-works/pi-ai/utils/event-stream";
 import { StreamedMessage } from "../../api/streamed-message.ts";
+import { spoken } from "./transcript.ts";
 
 /** Beyond it there is no request, in bytes of UTF-8: the host refuses longer frames. */
 const MAX_REQUEST_BYTES = 6 * 1024 * 1024;
@@ -50,7 +51,12 @@ class Answer {
     }
     const { signal } = options;
     if (signal?.aborted) return this.fail("aborted", "Request was aborted");
-    const request = { provider, modelId: id, context: plainContext(context), options: plainOptions(options) };
+    const request = {
+      provider,
+      modelId: id,
+      context: plainContext(spoken(context)),
+      options: plainOptions(options),
+    };
     checkSize(request);
     let name: string | undefined;
     const onAbort = (): void => {
