@@ -89,6 +89,7 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   zod: { entry: "zod" },
   "pi-coding-agent": { entry: "sandbox/guest/host/coding-agent/index.ts", whole: true },
   "internal/agent-tools": { entry: "sandbox/guest/host/coding-agent/tools/index.ts" },
+  "internal/agent-tools-run": { entry: "sandbox/guest/host/coding-agent/tools/run.ts" },
   "internal/agent-screen": { entry: "sandbox/guest/host/coding-agent/screen/index.ts" },
   "internal/agent-theme": { entry: "sandbox/guest/host/coding-agent/theme/index.ts" },
   "internal/agent-editor": { entry: "sandbox/guest/host/coding-agent/screen/editor.ts" },

@@ -29,6 +29,7 @@ export const SOURCE_NAMES = [
   "zod",
   "pi-coding-agent",
   "internal/agent-tools",
+  "internal/agent-tools-run",
   "internal/agent-screen",
   "internal/agent-theme",
   "internal/agent-editor",

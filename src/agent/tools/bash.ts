@@ -1,15 +1,20 @@
 import { constants } from "node:os";
 import { stripControls } from "../../base/text.ts";
 import { formatMs } from "../../base/time.ts";
-import { BASH, type BashParams, DEFAULT_SECONDS } from "./bash-spec.ts";
 import type { BuiltinTool, ToolContext } from "./context.ts";
 import { findShell, runShell, type ShellEnd } from "./shell.ts";
+import { BASH, BASH_SECONDS } from "./specs.ts";
 import { TailOutput } from "./tail-output.ts";
 import { throttle } from "./throttle.ts";
 import { defineTool, textResult } from "./tool.ts";
 
 const MAX_SECONDS = 3600;
 const UPDATE_MS = 100;
+
+interface BashParams {
+  command: string;
+  timeout?: number;
+}
 
 /** `bash`: a shell command, its output as it comes, and no process left when the call is over. */
 export function bashTool(context: ToolContext): BuiltinTool {
@@ -65,7 +70,7 @@ export function bashTool(context: ToolContext): BuiltinTool {
 }
 
 function limitSeconds(seconds: number | undefined): number {
-  return seconds !== undefined && seconds > 0 ? Math.min(seconds, MAX_SECONDS) : DEFAULT_SECONDS;
+  return seconds !== undefined && seconds > 0 ? Math.min(seconds, MAX_SECONDS) : BASH_SECONDS;
 }
 
 function withNotes(text: string, notes: readonly string[]): string {

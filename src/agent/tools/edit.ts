@@ -6,6 +6,7 @@ import { displayPath, explain, openRegular } from "./paths.ts";
 import { oneAtATime } from "./queue.ts";
 import { refuseBinary } from "./read.ts";
 import { applyReplacements, type Edit, findReplacements, toLf } from "./replacements.ts";
+import { EDIT } from "./specs.ts";
 import { defineTool, type ToolResult, textResult, throwIfAborted } from "./tool.ts";
 import { checkTarget } from "./write.ts";
 
@@ -20,24 +21,7 @@ export interface EditParams {
 /** `edit`: exact replacements in one file, all or none; line endings and the byte order mark stay as they are. */
 export function editTool({ cwd }: ToolContext): BuiltinTool {
   return defineTool<EditParams>({
-    name: "edit",
-    description: "Replace exact text in a file. Each oldText must occur once; edits must not overlap.",
-    parameters: {
-      type: "object",
-      properties: {
-        path: { type: "string" },
-        edits: {
-          type: "array",
-          items: {
-            type: "object",
-            properties: { oldText: { type: "string" }, newText: { type: "string" } },
-            required: ["oldText", "newText"],
-          },
-        },
-      },
-      required: ["path", "edits"],
-    },
-    prepare: prepareEdits,
+    ...EDIT,
     async run({ path, edits }, { signal }) {
       const absolute = resolvePath(path, cwd);
       const name = displayPath(absolute, cwd);
@@ -98,24 +82,4 @@ function decodeStrictly(bytes: Uint8Array, name: string): string {
   } catch {
     throw new Error(`${name} is not valid UTF-8: edit can't keep its other characters; use bash`);
   }
-}
-
-/** Models also send the list as a JSON text, one edit without a list, or the two texts beside the path. */
-function prepareEdits(args: unknown): unknown {
-  if (!isRecord(args)) return args;
-  const { oldText, newText, ...rest } = args;
-  let edits: unknown = rest.edits;
-  if (typeof edits === "string") {
-    try {
-      edits = JSON.parse(edits);
-    } catch {
-      return args;
-    }
-  }
-  if (edits === undefined && typeof oldText === "string") edits = { oldText, newText };
-  return { ...rest, edits: isRecord(edits) ? [edits] : edits };
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

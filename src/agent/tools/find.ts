@@ -3,6 +3,7 @@ import type { BuiltinTool, ToolContext } from "./context.ts";
 import { compileGlob } from "./glob.ts";
 import { HeadOutput } from "./head-output.ts";
 import { displayPath, existingFolder } from "./paths.ts";
+import { FIND } from "./specs.ts";
 import { throttle } from "./throttle.ts";
 import { abortable, defineTool, type ToolResult, type ToolRun, textResult, wholeNumber } from "./tool.ts";
 import { walk } from "./walk.ts";
@@ -18,13 +19,7 @@ interface FindParams {
 /** `find`: names by glob, .gitignore respected. */
 export function findTool(context: ToolContext): BuiltinTool {
   return defineTool<FindParams>({
-    name: "find",
-    description: "Find files by glob, such as *.ts or src/**/*.ts; skips ignored files.",
-    parameters: {
-      type: "object",
-      properties: { pattern: { type: "string" }, path: { type: "string" }, limit: { type: "integer" } },
-      required: ["pattern"],
-    },
+    ...FIND,
     run: (params, run) => abortable(find(context, params, run), run.signal),
   });
 }

@@ -5,6 +5,7 @@ import { HeadOutput } from "./head-output.ts";
 import { eachLine } from "./lines.ts";
 import { displayPath, existing, openRegular } from "./paths.ts";
 import { compilePattern, type LinePattern } from "./pattern.ts";
+import { GREP, GREP_MATCHES } from "./specs.ts";
 import { throttle } from "./throttle.ts";
 import {
   abortable,
@@ -17,7 +18,6 @@ import {
 } from "./tool.ts";
 import { type Entry, walk } from "./walk.ts";
 
-const DEFAULT_LIMIT = 100;
 const MAX_CONTEXT = 50;
 /** Of a longer line the rest is not searched: so much fits into memory, and no person wrote it. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -41,21 +41,7 @@ interface GrepParams {
 /** `grep`: lines of files by regular expression or text, .gitignore respected. */
 export function grepTool(context: ToolContext): BuiltinTool {
   return defineTool<GrepParams>({
-    name: "grep",
-    description: "Search files with a JS regular expression; skips ignored files.",
-    parameters: {
-      type: "object",
-      properties: {
-        pattern: { type: "string" },
-        path: { type: "string" },
-        glob: { type: "string", description: "Which files" },
-        ignoreCase: { type: "boolean" },
-        literal: { type: "boolean" },
-        context: { type: "integer", description: "Lines around" },
-        limit: { type: "integer", description: `Default ${DEFAULT_LIMIT}` },
-      },
-      required: ["pattern"],
-    },
+    ...GREP,
     run: (params, run) => abortable(new Search(context, params, run).run(), run.signal),
   });
 }
@@ -88,7 +74,7 @@ class Search {
     const matches = params.glob ? compileGlob(inverted ? params.glob.slice(1) : params.glob) : () => true;
     this.#glob = inverted ? (path) => !matches(path) : matches;
     this.#context = Math.min(wholeNumber(params.context, 0, 0), MAX_CONTEXT);
-    this.#limit = wholeNumber(params.limit, DEFAULT_LIMIT, 1);
+    this.#limit = wholeNumber(params.limit, GREP_MATCHES, 1);
     this.#output = new HeadOutput(context, "grep");
   }
 

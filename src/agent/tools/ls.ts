@@ -4,6 +4,7 @@ import { resolvePath } from "../../base/files.ts";
 import type { BuiltinTool, ToolContext } from "./context.ts";
 import { HeadOutput } from "./head-output.ts";
 import { displayPath, existingFolder, explain } from "./paths.ts";
+import { LS } from "./specs.ts";
 import { abortable, defineTool, type ToolResult, textResult, throwIfAborted } from "./tool.ts";
 
 const MAX_ENTRIES = 500;
@@ -15,9 +16,7 @@ interface LsParams {
 /** `ls`: what is in one folder, hidden or ignored files too. */
 export function lsTool(context: ToolContext): BuiltinTool {
   return defineTool<LsParams>({
-    name: "ls",
-    description: "List a folder.",
-    parameters: { type: "object", properties: { path: { type: "string" } } },
+    ...LS,
     run: ({ path }, { signal }) => abortable(list(context, path, signal), signal),
   });
 }

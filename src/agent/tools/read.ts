@@ -5,6 +5,7 @@ import { imageType, readImage } from "./image.ts";
 import { formatBytes, headBytes, MAX_BYTES, MAX_LINES } from "./limits.ts";
 import { eachLine } from "./lines.ts";
 import { displayPath, openRegular } from "./paths.ts";
+import { READ } from "./specs.ts";
 import { abortable, defineTool, type ToolResult, textResult, wholeNumber } from "./tool.ts";
 
 /** Up to this size the lines behind the range are counted, so that the note can say how many there are. */
@@ -31,17 +32,7 @@ export function rangeOf({ offset, limit }: ReadParams): Range {
 /** `read`: text with line numbers, from any line on, or an image. */
 export function readTool({ cwd }: ToolContext): BuiltinTool {
   return defineTool<ReadParams>({
-    name: "read",
-    description: "Read an image or text, with line numbers.",
-    parameters: {
-      type: "object",
-      properties: {
-        path: { type: "string" },
-        offset: { type: "integer", description: "First line, from 1" },
-        limit: { type: "integer", description: "Lines" },
-      },
-      required: ["path"],
-    },
+    ...READ,
     async run(params, { signal }) {
       const absolute = resolvePath(params.path, cwd);
       return await abortable(readFile(absolute, cwd, rangeOf(params), signal), signal);

@@ -4,6 +4,7 @@ import { resolvePath, writeFileAtomic } from "../../base/files.ts";
 import type { BuiltinTool, ToolContext } from "./context.ts";
 import { displayPath, explain, refuseIrregular } from "./paths.ts";
 import { oneAtATime } from "./queue.ts";
+import { WRITE } from "./specs.ts";
 import { defineTool, textResult, throwIfAborted } from "./tool.ts";
 
 interface WriteParams {
@@ -14,13 +15,7 @@ interface WriteParams {
 /** `write`: a whole file, new or replaced, with its folders. */
 export function writeTool({ cwd }: ToolContext): BuiltinTool {
   return defineTool<WriteParams>({
-    name: "write",
-    description: "Create or replace a file.",
-    parameters: {
-      type: "object",
-      properties: { path: { type: "string" }, content: { type: "string" } },
-      required: ["path", "content"],
-    },
+    ...WRITE,
     async run({ path, content }, { signal }) {
       if (/[/\\]$/.test(path)) throw new Error(`${path} names a folder, not a file`);
       const absolute = resolvePath(path, cwd);

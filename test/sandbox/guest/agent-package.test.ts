@@ -5,8 +5,12 @@
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
 import * as real from "@earendil-works/pi-coding-agent";
+import { createModules } from "../../../sandbox/guest/api/modules.ts";
+import { loadPlatform } from "../../../src/platform/index.ts";
 import { FakeRights } from "../../support/broker.ts";
 import { type Guest, guestOf, type Scenario } from "./run-guest.ts";
+
+type Loose = Parameters<Scenario>[0];
 
 /** The same text runs in the guest with our module, and here with the real one; both give the same. */
 const SAME: Readonly<Record<string, Scenario>> = {
@@ -251,11 +255,6 @@ const REFUSED = `
 
 const NAMES: Readonly<Record<string, Scenario>> = {
   kinds: ({ agent }) => Object.fromEntries(Object.keys(agent).map((name) => [name, typeof agent[name]])),
-  isLazy: ({ agent }) => [
-    Object.getOwnPropertyDescriptor(agent, "DynamicBorder")?.get !== undefined,
-    "DynamicBorder" in agent,
-    Object.getOwnPropertyDescriptor(agent, "CustomEditor")?.get !== undefined,
-  ],
 };
 
 describe("the names of the agent's package in a guest", () => {
@@ -264,10 +263,6 @@ describe("the names of the agent's package in a guest", () => {
     guest = await guestOf(NAMES, new FakeRights(() => false), { agent: "xdev" });
   });
   after(() => guest?.[Symbol.asyncDispose]());
-
-  test("parts that need pi-tui are evaluated when they are first asked for", async () => {
-    assert.deepEqual(await guest.run("isLazy"), [true, true, true]);
-  });
 
   test("every export of the real package is there, and of its kind", async () => {
     const kinds = (await guest.run("kinds")) as Record<string, string>;
@@ -303,4 +298,51 @@ describe("what is not possible in the sandbox says so, and what to do instead", 
       }
     });
   }
+});
+
+describe("what an extension imports of the agent's package", () => {
+  test("is evaluated when it is used, and not when it is imported, looked for or made ready", async () => {
+    const platform = await loadPlatform();
+    const evaluated: string[] = [];
+    const texts = new Map<string, string>();
+    for (const name of [
+      "pi-coding-agent",
+      "internal/agent-tools",
+      "internal/agent-theme",
+      "internal/theme",
+    ]) {
+      texts.set(name, (await platform.guestSource(name)).text);
+    }
+    const about = { cwd: "/", data: "/data", env: {}, platform: "linux" };
+    const agent = { pi: {}, storageFolder: "/data" };
+    const system: Record<string, unknown> = { about, agent };
+    const modules = createModules(
+      {
+        evaluateSource(name) {
+          const text = texts.get(name);
+          assert.ok(text, `${name} is evaluated`);
+          evaluated.push(name);
+          return new Function(`return ${text}`)();
+        },
+      },
+      system,
+    );
+    system.own = modules.own;
+
+    const names = Object.keys(real).filter((name) => name !== "default");
+    const imported = modules.import("xdev", names) as Record<string, never>;
+    for (const name of names) void imported[name];
+    assert.deepEqual(evaluated, ["pi-coding-agent"]);
+
+    const { createCodingTools, DynamicBorder } = imported as Record<string, Loose>;
+    const [read] = createCodingTools("/");
+    assert.equal(read.name, "read");
+    assert.deepEqual(evaluated.slice(1), ["internal/agent-tools"]);
+
+    class Mine extends DynamicBorder {}
+    const border: Loose = new (Mine as Loose)((text: string) => text);
+    assert.deepEqual(border.render(2), ["──"]);
+    assert.ok(border instanceof DynamicBorder && border instanceof Mine);
+    assert.deepEqual(evaluated.slice(2), ["internal/agent-theme", "internal/theme"]);
+  });
 });

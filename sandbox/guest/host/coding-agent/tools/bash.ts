@@ -2,7 +2,8 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 import process from "node:process";
-import { BASH, type BashParams, DEFAULT_SECONDS } from "../../../../../src/agent/tools/bash-spec.ts";
+import type { BuiltinTool } from "../../../../../src/agent/tools/context.ts";
+import { BASH, BASH_SECONDS } from "../../../../../src/agent/tools/specs.ts";
 import { TailOutput } from "../../../../../src/agent/tools/tail-output.ts";
 import { throttle } from "../../../../../src/agent/tools/throttle.ts";
 import {
@@ -12,7 +13,7 @@ import {
   textResult,
 } from "../../../../../src/agent/tools/tool.ts";
 import { getShellConfig } from "../config.ts";
-import { contextOf, type FactoryTool, factoryTool } from "./definition.ts";
+import { contextOf } from "./definition.ts";
 
 type Env = Record<string, string | undefined>;
 
@@ -36,6 +37,11 @@ export interface BashToolOptions {
   shellPath?: string;
   /** Changes what is run, where, and with which environment. */
   spawnHook?: (context: BashSpawnContext) => BashSpawnContext;
+}
+
+interface BashParams {
+  command: string;
+  timeout?: number;
 }
 
 const UPDATE_MS = 100;
@@ -80,7 +86,7 @@ export function createLocalBashOperations(options: { shellPath?: string } = {}):
 }
 
 /** Runs a shell's commands for a model. */
-export function createBashTool(cwd: string, options: BashToolOptions = {}): FactoryTool {
+export function createBashTool(cwd: string, options: BashToolOptions = {}): BuiltinTool {
   const operations = options.operations ?? createLocalBashOperations(options);
   const context = contextOf(cwd);
   const run = async (params: BashParams, call: ToolRun): Promise<ToolResult> => {
@@ -99,7 +105,7 @@ export function createBashTool(cwd: string, options: BashToolOptions = {}): Fact
         },
         env: spawned.env,
         ...(call.signal ? { signal: call.signal } : {}),
-        timeout: params.timeout && params.timeout > 0 ? params.timeout : DEFAULT_SECONDS,
+        timeout: params.timeout && params.timeout > 0 ? params.timeout : BASH_SECONDS,
       }));
       if (exitCode !== 0) failure = exitCode === null ? "the command failed" : `exit status ${exitCode}`;
     } catch (error) {
@@ -117,7 +123,7 @@ export function createBashTool(cwd: string, options: BashToolOptions = {}): Fact
     const result = textResult(text, { ...view.details, ...truncation, exitCode });
     return failure === undefined ? result : { ...result, isError: true };
   };
-  return factoryTool(defineTool<BashParams>({ ...BASH, run }), "Execute bash commands");
+  return defineTool<BashParams>({ ...BASH, run });
 }
 
 function reasonOf(error: unknown, signal: AbortSignal | undefined): string | undefined {

@@ -1,5 +1,6 @@
 /** `read`, `write` and `edit`: the built-in tools, over the extension's own rights or over `operations` of its own. */
 import { dirname, resolve } from "node:path";
+import type { BuiltinTool } from "../../../../../src/agent/tools/context.ts";
 import { type EditParams, editTool, planEdit } from "../../../../../src/agent/tools/edit.ts";
 import { displayPath } from "../../../../../src/agent/tools/paths.ts";
 import { inTurn } from "../../../../../src/agent/tools/queue.ts";
@@ -15,7 +16,7 @@ import { writeTool } from "../../../../../src/agent/tools/write.ts";
 import { resolvePath } from "../../../../../src/base/files.ts";
 import { generateDiffString, generateUnifiedPatch } from "../diff.ts";
 import { truncateHead } from "../truncate.ts";
-import { contextOf, type FactoryTool, factoryTool } from "./definition.ts";
+import { builtinOr, contextOf } from "./definition.ts";
 
 export interface ReadOperations {
   readFile(path: string): Promise<Uint8Array>;
@@ -34,7 +35,7 @@ export interface EditOperations {
 }
 
 /** Reads a file for a model. Without `operations` it needs the permission `read`. */
-export function createReadTool(cwd: string, options: { operations?: ReadOperations } = {}): FactoryTool {
+export function createReadTool(cwd: string, options: { operations?: ReadOperations } = {}): BuiltinTool {
   const { operations } = options;
   const run = async (params: ReadParams, signal: AbortSignal | undefined): Promise<ToolResult> => {
     const { readFile, access, detectImageMimeType } = operations!;
@@ -55,20 +56,18 @@ export function createReadTool(cwd: string, options: { operations?: ReadOperatio
     }
     return await readOpened(handleOf(bytes), displayPath(path, cwd), bytes.length, rangeOf(params), signal);
   };
-  return factoryTool<ReadParams>(
+  return builtinOr<ReadParams>(
     readTool(contextOf(cwd)),
-    "Read file contents",
     operations &&
       (async (params, { signal }) => withTruncation(await abortable(run(params, signal), signal))),
   );
 }
 
 /** Writes a file for a model. Without `operations` it needs the permission `write`. */
-export function createWriteTool(cwd: string, options: { operations?: WriteOperations } = {}): FactoryTool {
+export function createWriteTool(cwd: string, options: { operations?: WriteOperations } = {}): BuiltinTool {
   const { operations } = options;
-  return factoryTool<{ path: string; content: string }>(
+  return builtinOr<{ path: string; content: string }>(
     writeTool(contextOf(cwd)),
-    "Create or overwrite files",
     operations &&
       (async ({ path, content }, { signal }) => {
         const absolute = resolvePath(path, cwd);
@@ -84,12 +83,11 @@ export function createWriteTool(cwd: string, options: { operations?: WriteOperat
 }
 
 /** Changes a file for a model. Without `operations` it needs the permissions `read` and `write`. */
-export function createEditTool(cwd: string, options: { operations?: EditOperations } = {}): FactoryTool {
+export function createEditTool(cwd: string, options: { operations?: EditOperations } = {}): BuiltinTool {
   const operations = options.operations;
   const builtin = editTool(contextOf(cwd));
-  return factoryTool<EditParams>(
+  return builtinOr<EditParams>(
     builtin,
-    "Make precise file edits with exact text replacement",
     operations &&
       (async ({ path, edits }, { signal }) => {
         const absolute = resolvePath(path, cwd);

@@ -1,22 +1,80 @@
-/** The tool factories of the agent's package: a text of its own (`internal/agent-tools`), since few extensions make such tools. */
-import { open } from "node:fs/promises";
-import { about } from "xdev:system";
-import { imageType } from "../../../../../src/agent/tools/image.ts";
-import { createBashTool } from "./bash.ts";
-import type { FactoryTool } from "./definition.ts";
-import { createEditTool, createReadTool, createWriteTool } from "./files.ts";
-import { createFindTool, createGrepTool, createLsTool } from "./search.ts";
+/**
+ * The tool factories of the agent's package: a text of its own (`internal/agent-tools`), since few extensions make such tools. Those
+ * that do make them while they load: what the tools do is in another text, for when one is called.
+ */
+import { about, own } from "xdev:system";
+import type { BuiltinTool } from "../../../../../src/agent/tools/context.ts";
+import { BASH, EDIT, FIND, GREP, LS, READ, WRITE } from "../../../../../src/agent/tools/specs.ts";
+import { type Drawn, drawCall, drawResult } from "./draw.ts";
 
 export { generateDiffString, generateUnifiedPatch } from "../diff.ts";
-export { createBashTool, createLocalBashOperations } from "./bash.ts";
-export { createEditTool, createReadTool, createWriteTool, withFileMutationQueue } from "./files.ts";
-export { createFindTool, createGrepTool, createLsTool } from "./search.ts";
+
+/** A tool as `pi.registerTool` takes it, and as one that is called without a context. */
+export interface FactoryTool extends BuiltinTool {
+  promptSnippet: string;
+  promptGuidelines: readonly string[];
+  renderCall: Drawn;
+  renderResult: Drawn;
+}
+
+interface Spec {
+  name: string;
+  description: string;
+  parameters: object;
+  prepare?: (args: unknown) => unknown;
+}
+type Factory = (cwd: string, options?: object) => FactoryTool;
+
+/** `maker` is the factory of the text that does the work, by its name. */
+function factory(
+  { name, description, parameters, prepare }: Spec,
+  maker: string,
+  promptSnippet: string,
+): Factory {
+  return (cwd, options) => {
+    let tool: BuiltinTool | undefined;
+    const load = (): BuiltinTool => {
+      const make = own("internal/agent-tools-run")[maker] as (cwd: string, options?: object) => BuiltinTool;
+      tool ??= make(cwd, options);
+      return tool;
+    };
+    return {
+      ...{ name, label: name, description, parameters, promptSnippet, promptGuidelines: [] },
+      ...(prepare ? { prepareArguments: (args: unknown) => prepare(args) as object } : {}),
+      // Models and other tools may call it as they find it: without the schema's look at the arguments.
+      execute: async (id, params, signal, onUpdate) =>
+        await load().execute(id, (prepare?.(params) ?? params) as object, signal, onUpdate),
+      renderCall: drawCall(name),
+      renderResult: drawResult,
+    };
+  };
+}
+
+export const createReadTool = factory(READ, "createReadTool", "Read file contents");
+export const createBashTool = factory(BASH, "createBashTool", "Execute bash commands");
+export const createEditTool = factory(
+  EDIT,
+  "createEditTool",
+  "Make precise file edits with exact text replacement",
+);
+export const createWriteTool = factory(WRITE, "createWriteTool", "Create or overwrite files");
+export const createGrepTool = factory(
+  GREP,
+  "createGrepTool",
+  "Search file contents for patterns (respects .gitignore)",
+);
+export const createFindTool = factory(
+  FIND,
+  "createFindTool",
+  "Find files by glob pattern (respects .gitignore)",
+);
+export const createLsTool = factory(LS, "createLsTool", "List directory contents");
 
 // A definition has what a tool has, and more: here they are one.
-export const createBashToolDefinition = createBashTool;
 export const createReadToolDefinition = createReadTool;
-export const createWriteToolDefinition = createWriteTool;
+export const createBashToolDefinition = createBashTool;
 export const createEditToolDefinition = createEditTool;
+export const createWriteToolDefinition = createWriteTool;
 export const createGrepToolDefinition = createGrepTool;
 export const createFindToolDefinition = createFindTool;
 export const createLsToolDefinition = createLsTool;
@@ -43,17 +101,6 @@ export function createReadOnlyTools(cwd: string, options: Options = {}): Factory
     createFindTool(cwd, find),
     createLsTool(cwd, ls),
   ];
-}
-
-/** The type of an image file by its first bytes; null if it is none that models take. Needs the permission `read`. */
-export async function detectSupportedImageMimeTypeFromFile(path: string): Promise<string | null> {
-  const file = await open(path, "r");
-  try {
-    const { buffer, bytesRead } = await file.read(Buffer.alloc(12), 0, 12, 0);
-    return imageType(buffer.subarray(0, bytesRead)) ?? null;
-  } finally {
-    await file.close();
-  }
 }
 
 // Tools of the session's folder, as older versions of the package have them.

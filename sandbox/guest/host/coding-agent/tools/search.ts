@@ -1,5 +1,6 @@
 /** `grep`, `find` and `ls`: the built-in tools, over the extension's own rights or over `operations` of its own. */
 import { join, relative } from "node:path";
+import type { BuiltinTool } from "../../../../../src/agent/tools/context.ts";
 import { findTool } from "../../../../../src/agent/tools/find.ts";
 import { grepTool } from "../../../../../src/agent/tools/grep.ts";
 import { lsTool } from "../../../../../src/agent/tools/ls.ts";
@@ -7,7 +8,7 @@ import { displayPath } from "../../../../../src/agent/tools/paths.ts";
 import { abortable, textResult, throwIfAborted, wholeNumber } from "../../../../../src/agent/tools/tool.ts";
 import { resolvePath } from "../../../../../src/base/files.ts";
 import { truncateHead } from "../truncate.ts";
-import { contextOf, type FactoryTool, factoryTool } from "./definition.ts";
+import { builtinOr, contextOf } from "./definition.ts";
 
 export interface GrepOperations {
   isDirectory(path: string): Promise<boolean> | boolean;
@@ -30,14 +31,13 @@ export interface LsOperations {
  * Searches files for a model, with the permission `read`. `operations.isDirectory` is asked first and may refuse the path; the
  * search itself is always here: for another system, give the tool an `execute` of your own.
  */
-export function createGrepTool(cwd: string, options: { operations?: GrepOperations } = {}): FactoryTool {
+export function createGrepTool(cwd: string, options: { operations?: GrepOperations } = {}): BuiltinTool {
   const { operations } = options;
   const builtin = grepTool(contextOf(cwd));
-  const tool = factoryTool(builtin, "Search file contents for patterns (respects .gitignore)");
-  if (!operations) return tool;
-  const { execute } = tool;
+  if (!operations) return builtin;
+  const { execute } = builtin;
   return {
-    ...tool,
+    ...builtin,
     async execute(id, params, signal, onUpdate) {
       const { path = "." } = params as { path?: string };
       await operations.isDirectory(resolvePath(path, cwd));
@@ -47,11 +47,10 @@ export function createGrepTool(cwd: string, options: { operations?: GrepOperatio
 }
 
 /** Finds names for a model. Without `operations` it needs the permission `read`. */
-export function createFindTool(cwd: string, options: { operations?: FindOperations } = {}): FactoryTool {
+export function createFindTool(cwd: string, options: { operations?: FindOperations } = {}): BuiltinTool {
   const { operations } = options;
-  return factoryTool<{ pattern: string; path?: string; limit?: number }>(
+  return builtinOr<{ pattern: string; path?: string; limit?: number }>(
     findTool(contextOf(cwd)),
-    "Find files by glob pattern (respects .gitignore)",
     operations &&
       (async ({ pattern, path, limit: wanted }, { signal }) => {
         const root = resolvePath(path ?? ".", cwd);
@@ -69,11 +68,10 @@ export function createFindTool(cwd: string, options: { operations?: FindOperatio
 }
 
 /** Lists a folder for a model. Without `operations` it needs the permission `read`. */
-export function createLsTool(cwd: string, options: { operations?: LsOperations } = {}): FactoryTool {
+export function createLsTool(cwd: string, options: { operations?: LsOperations } = {}): BuiltinTool {
   const { operations } = options;
-  return factoryTool<{ path?: string; limit?: number }>(
+  return builtinOr<{ path?: string; limit?: number }>(
     lsTool(contextOf(cwd)),
-    "List directory contents",
     operations &&
       (async ({ path, limit: wanted }, { signal }) => {
         const folder = resolvePath(path ?? ".", cwd);
