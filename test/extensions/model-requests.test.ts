@@ -2,7 +2,9 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import type { AssistantMessage, AssistantMessageEvent } from "@earendil-works/pi-ai";
+import { answerCall } from "../../src/extensions/calls.ts";
 import { identifyExtensions } from "../../src/extensions/discovery.ts";
+import type { Extension } from "../../src/extensions/extension.ts";
 import { ExtensionManager } from "../../src/extensions/manager.ts";
 import type { ModelRequests } from "../../src/extensions/model-calls.ts";
 import { CHANGES_CALLS } from "../support/extensions.ts";
@@ -164,5 +166,100 @@ describe("an answer on its way to a module", () => {
     } finally {
       await manager.stop();
     }
+  });
+});
+
+describe("a request that a module writes by itself", () => {
+  const extension = { name: "x", kind: "worker", life: new AbortController().signal } as Extension;
+  const rights = (may: boolean) => ({
+    ...CHANGES_CALLS.rights,
+    demand: async () => {
+      if (!may) throw new Error("extension x may not model");
+    },
+  });
+  const asked: unknown[] = [];
+  const services = {
+    notify: () => {},
+    model: {
+      complete: async () => "",
+      requests: {
+        known: async () => ({ models: [], providers: [] }),
+        ask: (request: unknown) => {
+          asked.push(request);
+          return words(1);
+        },
+      },
+    },
+  };
+  const call = (method: string, params: unknown, may = true) =>
+    answerCall(extension, { type: "call", id: "1", method, params }, services, () => () => {}, rights(may));
+  const user = { role: "user", content: "x", timestamp: 1 };
+
+  test("has of all that it says only what is a module's to say", async () => {
+    const params = JSON.parse(`{
+      "provider": "p", "modelId": "m", "baseUrl": "https://evil.example", "apiKey": "k", "model": { "baseUrl": "https://evil.example" },
+      "context": {
+        "systemPrompt": ["a", "b"], "headers": { "x": "y" }, "__proto__": { "polluted": true },
+        "messages": [
+          { "role": "user", "content": "x", "timestamp": 1, "apiKey": "k" },
+          { "role": "assistant", "content": [{ "type": "toolCall", "id": "1", "name": "t", "arguments": { "a": 1, "__proto__": { "polluted": true } } }], "timestamp": 1, "usage": { "cost": { "total": -5 } }, "diagnostics": [1] }
+        ],
+        "tools": [{ "name": "t", "description": "d", "parameters": { "type": "object" }, "execute": "x" }]
+      },
+      "options": { "maxTokens": 5, "apiKey": "k", "headers": { "authorization": "x" }, "baseUrl": "https://evil.example", "env": { "HTTPS_PROXY": "https://evil.example" }, "fetch": "x", "maxRetries": 1000 }
+    }`) as unknown;
+    await call("model.stream", params);
+    const usage = {
+      ...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, totalTokens: 0 },
+      cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+    };
+    const assistant = {
+      ...{ role: "assistant", api: "unknown", provider: "unknown", model: "unknown", stopReason: "stop" },
+      content: [{ type: "toolCall", id: "1", name: "t", arguments: { a: 1 } }],
+      timestamp: 1,
+      usage,
+    };
+    assert.deepEqual(asked.pop(), {
+      provider: "p",
+      modelId: "m",
+      context: {
+        systemPrompt: "a\n\nb",
+        messages: [user, assistant],
+        tools: [{ name: "t", description: "d", parameters: { type: "object" } }],
+      },
+      options: { maxTokens: 5 },
+    });
+    assert.equal(({} as { polluted?: unknown }).polluted, undefined);
+  });
+
+  test("reaches no model and learns of no key without the permission", async () => {
+    const request = { provider: "p", modelId: "m", context: { messages: [user] }, options: {} };
+    await assert.rejects(call("model.stream", request, false), /may not model/);
+    await assert.rejects(call("model.mayUse", { provider: "p" }, false), /may not model/);
+    assert.deepEqual(asked, []);
+  });
+
+  test("is its own: what another module asks can't be fetched or ended", async () => {
+    const request = { provider: "p", modelId: "m", context: { messages: [user] }, options: {} };
+    const { stream } = (await call("model.stream", request)) as { stream: string };
+    const other = { name: "y", kind: "worker", life: new AbortController().signal } as Extension;
+    const asOther = (method: string) =>
+      answerCall(
+        other,
+        { type: "call", id: "1", method, params: { stream } },
+        services,
+        () => () => {},
+        rights(true),
+      );
+    await assert.rejects(asOther("model.next"), /no such request/);
+    await asOther("model.abort");
+    let text = "";
+    for (let done = false; !done; ) {
+      const batch = (await call("model.next", { stream })) as { parts: { delta?: string }[]; done: boolean };
+      for (const { delta } of batch.parts) text += delta ?? "";
+      ({ done } = batch);
+    }
+    assert.equal(text, "0 ");
+    await assert.rejects(call("model.next", { stream }), /no such request/);
   });
 });

@@ -134,6 +134,7 @@ describe("a worker extension", () => {
 
   /** Modules that no extension can have, and what is said instead. */
   const refusals: [string, RegExp][] = [
+    ["internal/model-registry", /package "internal\/model-registry" was not found/],
     ["node:internal/inspect", /module "node:internal\/inspect" is not available/],
     ["node:test", /module "node:test" is not available to a sandboxed extension/],
     ["xdev:system", /modules can't be imported by URL/],
