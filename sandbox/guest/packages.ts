@@ -180,6 +180,7 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   "timers/promises": { entry: "sandbox/guest/node/timers_promises.ts" },
   zlib: { entry: "sandbox/guest/node/zlib.ts" },
   "internal/providers": { entry: "sandbox/guest/api/providers.ts" },
+  "internal/virtual-models": { entry: "sandbox/guest/api/virtual-models.ts" },
   "internal/hashes": { entry: "sandbox/guest/node/crypto_hashes.ts" },
   "internal/ciphers": { entry: "sandbox/guest/node/crypto_ciphers.ts" },
   "internal/zlib": { entry: "sandbox/guest/node/zlib_codec.ts" },

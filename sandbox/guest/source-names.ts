@@ -94,6 +94,7 @@ export const SOURCE_NAMES = [
   "timers/promises",
   "zlib",
   "internal/providers",
+  "internal/virtual-models",
   "internal/hashes",
   "internal/ciphers",
   "internal/zlib",

@@ -35,6 +35,8 @@ const turn = z.strictObject({
   holds: texts.optional(),
   /** Texts that are nowhere in the request. */
   lacks: texts.optional(),
+  /** The id of the model that is asked. */
+  asked: z.string().optional(),
   /** Tools that are offered, and tools that are not. */
   tools: texts.optional(),
   withoutTools: texts.optional(),

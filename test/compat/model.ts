@@ -9,6 +9,7 @@ interface Message {
 }
 
 interface Body {
+  model: string;
   messages: Message[];
   tools?: { function?: { name?: string } }[];
 }
@@ -135,6 +136,7 @@ function wrong(turn: Turn, body: Body): string[] {
       .filter((text) => !where.includes(text))
       .map((text) => `${name} lacks ${JSON.stringify(text)}: ${where.slice(-600)}`);
   return [
+    ...(turn.asked !== undefined && turn.asked !== body.model ? [`it was asked of ${body.model}`] : []),
     ...missing(turn.after, last(body), "the last message"),
     ...(turn.afterLacks ?? [])
       .filter((text) => last(body).includes(text))

@@ -115,7 +115,8 @@ class Scene {
     const cwd = this.#places.WORK!;
     if (before) execFileSync("/bin/sh", ["-ec", before], { cwd, env: variables, stdio: "pipe" });
     await this.#grant();
-    const words = ["--mode", "rpc", "--data-dir", this.#places.DATA!, "--model", "local/test"];
+    const words = ["--mode", "rpc", "--data-dir", this.#places.DATA!];
+    if (!args.includes("--model")) words.push("--model", "local/test");
     this.#child = spawn(XDEV, [...words, "-e", this.#options.path, ...args], {
       cwd,
       env: variables,

@@ -7,6 +7,7 @@ import { type Flag, flagOf, flagValue } from "./flags.ts";
 import type { Providers } from "./providers.ts";
 import type { Session } from "./session.ts";
 import type { Transmitter } from "./transmit.ts";
+import type { VirtualModels } from "./virtual-models.ts";
 
 export type Handler = (event: Record<string, unknown>, context: unknown) => unknown;
 
@@ -117,6 +118,31 @@ export function createExtensionApi(
   const absent = (method: string) => (): void =>
     transmitter.log("warn", `pi.${method}() has no effect: xdev has nothing of the kind`);
 
+  /** Also when it has loaded. Needs the permission `provider`. */
+  const registerProvider = (name: unknown, config: unknown): void => {
+    registry.providerDesk ??= (
+      importPackage("internal/providers") as typeof import("./providers.ts")
+    ).createProviders(transmitter, registry.providers);
+    registry.providerDesk.register(name, config);
+    registry.changed();
+  };
+  const unregisterProvider = (name: unknown): void => {
+    registry.providerDesk?.unregister(name);
+    registry.changed();
+  };
+
+  let virtual: VirtualModels | undefined;
+  const virtualModels = (): VirtualModels => {
+    virtual ??= (
+      importPackage("internal/virtual-models") as typeof import("./virtual-models.ts")
+    ).createVirtualModels(
+      () => registry.ambient?.(),
+      () => registry.context.sessionId,
+      () => (importPackage("pi-ai") as { streamSimple: never }).streamSimple,
+    );
+    return virtual;
+  };
+
   const api: Record<string, unknown> = {
     /** Gives the function that ends it. */
     on(event: unknown, handler: unknown): () => void {
@@ -213,21 +239,18 @@ export function createExtensionApi(
     registerMcpServer: absent("registerMcpServer"),
     unregisterMcpServer: absent("unregisterMcpServer"),
     getMcpServers: () => [],
-    registerVirtualModel: absent("registerVirtualModel"),
-    unregisterVirtualModel: absent("unregisterVirtualModel"),
+    registerVirtualModel(model: unknown): void {
+      const { name, config } = virtualModels().add(model);
+      registerProvider(name, config);
+    },
+    unregisterVirtualModel(provider: unknown, id: unknown): void {
+      const { name, config } = virtualModels().remove(provider, id);
+      if (config) registerProvider(name, config);
+      else unregisterProvider(name);
+    },
     events: registry.bus.api,
-    /** Also when it has loaded. Needs the permission `provider`. */
-    registerProvider(name: unknown, config: unknown): void {
-      registry.providerDesk ??= (
-        importPackage("internal/providers") as typeof import("./providers.ts")
-      ).createProviders(transmitter, registry.providers);
-      registry.providerDesk.register(name, config);
-      registry.changed();
-    },
-    unregisterProvider(name: unknown): void {
-      registry.providerDesk?.unregister(name);
-      registry.changed();
-    },
+    registerProvider,
+    unregisterProvider,
     /** Kept in the session and never sent to the model; needs the permission `session: write`. */
     appendEntry(customType: unknown, data?: unknown): void {
       if (registry.loading) throw new ExtensionRuntimeNotInitializedError("appendEntry");
