@@ -267,6 +267,7 @@ export async function run(
         hooks: bus,
         queue,
         places: mayHaveResources ? { dataDir, workspace: trusted } : undefined,
+        placesAtReload: { dataDir, workspace: trusted },
         todos,
         env: environment(),
         scratch: () => scratchFolder(dataDir),

@@ -153,6 +153,54 @@ describe("a session", () => {
     );
   });
 
+  test("finds skills and prompt templates that came since it began", async () => {
+    using folder = scene();
+    await using client = new Client(folder, "- text: hi\n");
+    folder.file("data/prompts/late.md", "Say something late.");
+    await client.say("/reload");
+    const { data } = await client.send({ type: "get_commands" });
+    assert.match(JSON.stringify(data), /"name":"late"/);
+  });
+
+  test("keeps what a trusted repository brought when that has changed, until it is trusted again", async () => {
+    using folder = scene();
+    const env = { XDEV_DATA_DIR: join(folder.path, "data"), HOME: folder.path };
+    const policy = (reason: string) =>
+      `export default (pi) => { pi.on("tool_call", () => ({ block: true, reason: "${reason}" })); };`;
+    const turn = (text: string) =>
+      `- toolCalls: [{ name: ls, arguments: {} }]\n- expect: { isError: true, contains: ${text} }\n  text: told ${text}\n`;
+    folder.file("work/.git/HEAD", "");
+    folder.file("work/.xdev/extensions/guard.ts", policy("by the first"));
+    const trust = () => xdev(["trust", join(folder.path, "work"), "--yes"], { env });
+    assert.equal((await trust()).status, 0);
+    await using client = new Client(
+      folder,
+      turn("by the first") + turn("by the first") + turn("by the second"),
+    );
+    const ask = async (expected: string) => {
+      const from = client.records.length;
+      await client.send({ type: "prompt", message: "look" });
+      await client.until(({ type }) => type === "agent_end", from);
+      assert.match(JSON.stringify(client.records.slice(from)), new RegExp(`told ${expected}`));
+    };
+    await ask("by the first");
+    // Whoever writes there, the agent for one, neither takes the policy away nor puts another in its place.
+    folder.file("work/.xdev/extensions/guard.ts", policy("by the second"));
+    folder.file("work/.xdev/extensions/evil.ts", WAITS.replace("waits", "evil"));
+    let from = client.records.length;
+    await client.say("/reload");
+    assert.equal(await client.reloaded(from), "extensions reloaded (unchanged: 3)");
+    await ask("by the first");
+    assert.equal((await trust()).status, 0);
+    from = client.records.length;
+    await client.say("/reload");
+    assert.equal(
+      await client.reloaded(from),
+      "extensions reloaded (started anew: guard; new: evil; unchanged: 2)",
+    );
+    await ask("by the second");
+  });
+
   test("begins without the workers of extensions that only wait, which xdev ext list calls not started yet", async () => {
     using folder = new Folder();
     folder.file("work/x", "");
@@ -171,5 +219,6 @@ describe("a session", () => {
     assert.match(status.stdout, /^a +worker +not started yet/m);
     assert.ok(existsSync(join(folder.path, "data/cache/no-start")));
     assert.equal((await run("/b")).stdout.trim(), "done");
+    assert.ok(!existsSync(join(folder.path, "data/storage")), "nothing was made for what never ran");
   });
 });

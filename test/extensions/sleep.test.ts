@@ -18,6 +18,8 @@ const WAITS = (name: string) => `export default (pi) => {
   pi.registerFlag("${name}-flag", { type: "boolean" });
 };`;
 
+const TOOL_MODULE = (text: string) => `export default (pi) => { ${TOOL("a", text)} };`;
+
 /** Loads once, so that what is registered is known, then again. */
 async function warm(folder: Folder, options: KeptOptions = {}) {
   await (await loadKept(folder, options))[Symbol.asyncDispose]();
@@ -155,6 +157,17 @@ describe("an extension that only waits to be called", () => {
       loaded.manager.tools([]).map(({ name }) => name),
       ["b", "same"],
     );
+  });
+
+  test("of a project starts as it was when the session began, whatever has been written since", async () => {
+    using folder = new Folder();
+    const path = folder.file("repo/a.ts", TOOL_MODULE("trusted"));
+    const source = { name: "a", path, kind: "worker", origin: "project" } as const;
+    await using loaded = await warm(folder, { sources: [source] });
+    assert.deepEqual(loaded.states(), ["a asleep"]);
+    folder.file("repo/a.ts", TOOL_MODULE("not trusted"));
+    loaded.manager.tools([]);
+    assert.equal(await loaded.call("a"), "trusted");
   });
 
   test("that can't be started when it is needed is off, and says why", async () => {

@@ -45,6 +45,8 @@ export interface AgentSessionOptions {
   queue?: MessageQueue | undefined;
   /** Where skills, templates and stream rules come from; without it there are none. */
   places?: ResourcePlaces | undefined;
+  /** In the place of `places` from the first reload on: there may be some then. */
+  placesAtReload?: ResourcePlaces | undefined;
   /** The list behind the `todo` tool, if there is one among the tools. */
   todos?: TodoList | undefined;
   /** The environment of the user's commands, and a folder for their long outputs. */

@@ -19,7 +19,8 @@ export interface Resources {
 
 /** Finds them and says in the system prompt which skills there are. What can't be used is told once. */
 export async function loadResources(core: Core, reason: "startup" | "reload"): Promise<void> {
-  const { places } = core.options;
+  const { placesAtReload } = core.options;
+  const places = (reason === "reload" ? placesAtReload : undefined) ?? core.options.places;
   if (!places) return;
   const extra = [...(places.extra ?? []), ...(await discover(core, reason))];
   const [{ loadSkills, skillsPrompt }, { loadPromptTemplates }, { loadStreamRules }] = await Promise.all([
