@@ -5,7 +5,7 @@ import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { oneLine } from "../base/text.ts";
 import { dataDirectory } from "../config/datadir.ts";
-import type { LoginProvider, ProviderDesk } from "../extensions/providers.ts";
+import type { LoginProvider } from "../extensions/providers.ts";
 import { isBuiltin, keyVariables } from "../models/builtin.ts";
 import { CredentialStore } from "../models/credentials.ts";
 import type { Invocation } from "./args.ts";
@@ -38,8 +38,13 @@ export async function login(
     }
     loggingIn = known.find(({ name }) => name === provider);
     if (!loggingIn || !desk) throw noLogin(provider, known);
+    // Whoever asks now is no part of this program.
+    print(
+      "stderr",
+      `extension ${loggingIn.extension.name} (${oneLine(loggingIn.extension.path)}) logs in to ${loggingIn.name}: what you enter goes to it\n`,
+    );
     try {
-      await (desk as ProviderDesk).login(loggingIn, interrupt);
+      await desk.login(loggingIn, interrupt);
     } finally {
       dialog.close();
     }

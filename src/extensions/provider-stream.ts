@@ -11,7 +11,7 @@ import type {
   TranscriptContext,
 } from "@earendil-works/pi-ai";
 import { errorText } from "../base/errors.ts";
-import { formatMs } from "../base/time.ts";
+import { formatMs, sleep } from "../base/time.ts";
 import type { Extension } from "./extension.ts";
 import { keepRequest } from "./provider-calls.ts";
 import { Answer, parseBatch } from "./provider-parts.ts";
@@ -92,6 +92,7 @@ async function* parts(request: GuestRequest, stream: string): AsyncGenerator<unk
   let bytes = 0;
   let lastPart = performance.now();
   for (;;) {
+    const askedAt = performance.now();
     const asked = extension.request("provider_stream", step, { timeoutMs: eventTimeoutMs });
     const reply = await untilAborted(asked, signal);
     if (reply.error != null) throw new Error(`failed: ${reply.error || "it does not say why"}`);
@@ -106,6 +107,10 @@ async function* parts(request: GuestRequest, stream: string): AsyncGenerator<unk
     if (batch.parts.length > 0) lastPart = performance.now();
     else if (performance.now() - lastPart > idleMs) {
       throw new Error(`has sent nothing of its answer for ${formatMs(idleMs)}`);
+    } else {
+      // One that has nothing says so when it has waited; one that says so at once must not keep the host busy.
+      const early = waitMs - (performance.now() - askedAt);
+      if (early > 1) await sleep(early, signal);
     }
     step = { step: "next", stream, waitMs };
   }

@@ -23,11 +23,20 @@ export async function registeredEntry(
 ): Promise<ProviderEntry> {
   const { name, config, backend } = provider;
   const models = modelsOf(provider);
-  const usesLogin = (await backend.login?.isLoggedIn()) === true;
+  // What is wrong with the user's logins is wrong with this provider, and with no other.
+  const logins = await Promise.resolve(backend.login?.isLoggedIn() ?? false).catch((error: unknown) => {
+    if (error instanceof XdevError) return error.message;
+    throw error;
+  });
+  const usesLogin = logins === true;
   const entry: ProviderEntry = { name, source: "extension", extension: backend.extension, models, usesLogin };
   const isElsewhere = models.some(({ baseUrl }) => !isLoopbackUrl(baseUrl));
   const reason =
-    offline && isElsewhere ? "offline, and it is not on this machine" : await keyProblem(provider, env);
+    offline && isElsewhere
+      ? "offline, and it is not on this machine"
+      : typeof logins === "string"
+        ? logins
+        : await keyProblem(provider, usesLogin, env);
   if (reason) return { ...entry, reason };
   const { stream } = backend;
   const route: Route = {
@@ -57,9 +66,13 @@ function modelsOf({ name, config, backend }: RegisteredProvider): Model<Api>[] {
 }
 
 /** Why there is no key for it, or undefined: there is one, or it wants none. */
-async function keyProblem(provider: RegisteredProvider, env: Env): Promise<string | undefined> {
+async function keyProblem(
+  provider: RegisteredProvider,
+  usesLogin: boolean,
+  env: Env,
+): Promise<string | undefined> {
   const { name, config, backend } = provider;
-  if (await backend.login?.isLoggedIn()) return undefined;
+  if (usesLogin) return undefined;
   const login = config.oauth ? `nobody is logged in (xdev login ${name})` : undefined;
   if (config.apiKey != null) {
     const { problem } = await resolve(config.apiKey, provider, env);

@@ -151,7 +151,7 @@ describe("a run with a module's model", () => {
         const key = request?.headers["x-api-key"] ?? request?.headers.authorization;
         assert.match(String(key), /sk-from-sk-of-the-proxy$/);
         assert.equal(request?.headers["x-team"], "blue");
-        const { system, messages } = request?.body as { system?: unknown; messages: { role: string }[] };
+        const { system, messages } = request!.body as { system?: unknown; messages: { role: string }[] };
         const prompts = system ?? messages.filter(({ role }) => /system|developer/.test(role));
         assert.equal(JSON.stringify(prompts).split("be brief").length, 2, "the prompt is said once");
         assert.ok(!JSON.stringify(server.requests).includes("sk-ant-the-users"));

@@ -1,6 +1,9 @@
 /** `streamSimple` of a module as a model: what crosses, how fast, and what becomes of everything that goes wrong. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import type { Api, AssistantMessageEvent, Model, TranscriptContext } from "@earendil-works/pi-ai";
+import type { Extension } from "../../src/extensions/extension.ts";
+import { guestEvents } from "../../src/extensions/provider-stream.ts";
 import { guestProvider } from "../fixtures/guest-provider.ts";
 import { Folder } from "../support/folder.ts";
 import { GuestProviders } from "../support/guest-providers.ts";
@@ -153,6 +156,33 @@ describe("a module's model", () => {
 });
 
 describe("a module with a model", () => {
+  test("that says at once and for ever that there is nothing yet does not keep the host busy", async () => {
+    const asked: unknown[] = [];
+    const extension = {
+      name: "mine",
+      limits: { eventTimeoutMs: 100, maxFrameBytes: 1e6 },
+      request: async (_event: string, payload: unknown) => {
+        asked.push(payload);
+        return { type: "response", result: { parts: [], isOver: false } };
+      },
+    } as unknown as Extension;
+    const request = {
+      extension,
+      provider: "mine",
+      model: { id: "m", provider: "mine", api: "a" } as Model<Api>,
+      context: { messages: [] } as unknown as TranscriptContext,
+      options: {},
+      idleMs: 200,
+    };
+    const events: AssistantMessageEvent[] = [];
+    for await (const event of guestEvents(request)) events.push(event);
+    assert.deepEqual(
+      events.map(({ type }) => type),
+      ["error"],
+    );
+    assert.ok(asked.length < 10, `it was asked ${asked.length} times`);
+  });
+
   test("that hangs is ended, and the request has failed", async () => {
     using folder = new Folder();
     await using guest = await GuestProviders.load(

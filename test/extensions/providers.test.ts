@@ -360,6 +360,8 @@ describe("a login", () => {
   });
 });
 
+const OTHER = `{ baseUrl: "http://127.0.0.1:1/v1", models: [{ id: "m" }] }`;
+
 describe("auth.json", () => {
   const OWNER = { provider: "p", extension: "e", path: "/e.ts" };
   const CREDENTIALS = { access: "access-token-1", refresh: "refresh-token-1", expires: 1 };
@@ -394,6 +396,13 @@ describe("auth.json", () => {
     await store.write(OWNER, CREDENTIALS);
     chmodSync(store.file, 0o644);
     await assert.rejects(store.read(OWNER), /is open to other users/);
+    await using guest = await GuestProviders.load(
+      folder,
+      { mine: guestProvider(LOGIN), other: registers("other", OTHER) },
+      { dataDir: folder.path },
+    );
+    assert.match((await reasonOf(guest, "mine"))!, /auth\.json is open to other users/);
+    assert.equal(await reasonOf(guest, "other"), "usable", "another provider has nothing to do with it");
     chmodSync(store.file, 0o600);
     for (const text of ['{"access-token-1', '{"version":2,"logins":["access-token-1"]}']) {
       folder.file("auth.json", text);

@@ -19,6 +19,8 @@ export interface GuestOptions {
   has?: (name: string) => Rights["has"];
   settings?: Partial<ExtensionHostSettings>;
   env?: Record<string, string>;
+  /** Default: `data` in the folder. */
+  dataDir?: string;
   loginQuestion?: CallServices["loginQuestion"];
 }
 
@@ -55,7 +57,7 @@ export class GuestProviders implements AsyncDisposable {
     const { has = () => () => true, settings, env = {}, loginQuestion } = options;
     const notices: string[] = [];
     const notice = (text: string) => void notices.push(text);
-    const dataDir = `${folder.path}/data`;
+    const { dataDir = `${folder.path}/data` } = options;
     const paths = Object.entries(modules).map(([name, text]) => folder.file(`${name}.ts`, text));
     const providers = new RunProviders({
       dataDir,
