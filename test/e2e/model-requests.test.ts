@@ -141,6 +141,14 @@ describe("a request of a module to a model", () => {
     assert.deepEqual(message.content, [{ type: "text", text: "Two" }]);
   });
 
+  test("goes to the session's own model, whatever that is", async () => {
+    const message = (await json(
+      `const model = ctx.model; return complete(model, ask("x")).then(({ provider, content }) => [provider === model.provider, content]);`,
+      { turns: [{ text: "from the replay" }] },
+    )) as unknown[];
+    assert.deepEqual(message, [true, [{ type: "text", text: "from the replay" }]]);
+  });
+
   test("streams: each event has the message so far, the last one the message", async () => {
     const [types, deltas, partials, result] = (await json(
       `const types = [], deltas = [], partials = [];
