@@ -46,6 +46,7 @@ export const EXTENSION_EVENTS: Record<ApiEvent, EventSite> = {
   context: { kind: "chain", at: "session/requests.ts" },
   before_provider_request: { kind: "chain", at: "session/requests.ts" },
   after_provider_response: notify("session/requests.ts"),
+  provider_stream_event: notify("session/requests.ts"),
   agent_start: notify("session/events.ts"),
   agent_end: notify("session/events.ts"),
   turn_start: notify("session/events.ts"),

@@ -44,6 +44,12 @@ export function loopConfig(
           },
         }
       : {}),
+    ...(events?.listens("provider_stream_event")
+      ? {
+          onProviderStreamEvent: (data, { provider, api, id }) =>
+            events.emit("provider_stream_event", { provider, api, model: id, data }),
+        }
+      : {}),
     getSteeringMessages: async () => {
       if (signal.aborted || skip) {
         skip = false;

@@ -180,6 +180,10 @@ declare module "xdev:agent" {
       Named<"after_provider_response"> & { status: number; headers: Record<string, string> },
       void,
     ];
+    provider_stream_event: [
+      Named<"provider_stream_event"> & { provider: string; api: string; model: string; data: any },
+      void,
+    ];
     agent_start: [Named<"agent_start">, void];
     agent_end: [Named<"agent_end"> & { messages: AgentMessage[] }, void];
     agent_settled: [Named<"agent_settled"> & { aborted: boolean }, void];
@@ -240,7 +244,6 @@ declare module "xdev:agent" {
     context_with_system: [any, any];
     cache_warming_decision: [any, any];
     before_provider_headers: [any, any];
-    provider_stream_event: [any, any];
     agent_before_settle: [any, any];
 
     ui_prompt_start: [Named<"ui_prompt_start"> & { kind: string; title?: string }, void];

@@ -26,6 +26,7 @@ const SPECIFIED = [
   "context",
   "before_provider_request",
   "after_provider_response",
+  "provider_stream_event",
   "agent_start",
   "agent_end",
   "turn_start",

@@ -110,7 +110,7 @@ test("context changes what one request says, and nothing of the session; the sys
   assert.equal(t.session.messages.length, 4);
 });
 
-test("a provider's request can be changed, and its answer's status and headers are told", async () => {
+test("a provider's request can be changed, and its answer's status, headers and events are told", async () => {
   using folder = new Folder();
   const server = await startModelServer({ script: [{ text: "hello" }] });
   try {
@@ -123,7 +123,10 @@ test("a provider's request can be changed, and its answer's status and headers a
       folder,
       [
         `on("before_provider_request", (e) => ({ ...e.payload, metadata: { tag: "x" } }));
-         on("after_provider_response", (e) => say({ status: e.status, type: e.headers["content-type"] }));`,
+         on("after_provider_response", (e) => say({ status: e.status, type: e.headers["content-type"] }));
+         let raw = "";
+         on("provider_stream_event", (e) => { if (e.provider === "loop" && e.model === "m") raw += e.data.choices?.[0]?.delta?.content ?? ""; });
+         on("turn_end", () => say(raw));`,
       ],
       [],
       { models },
@@ -133,7 +136,7 @@ test("a provider's request can be changed, and its answer's status and headers a
     assert.equal(t.session.lastAssistantText(), "hello");
     assert.deepEqual((server.requests[0]!.body as { metadata?: unknown }).metadata, { tag: "x" });
     await t.loaded.manager.events.settled();
-    assert.deepEqual(t.told(), ['{"status":200,"type":"text/event-stream"}']);
+    assert.deepEqual(t.told(), ['{"status":200,"type":"text/event-stream"}', "hello"]);
   } finally {
     await server.close();
   }
