@@ -1,8 +1,8 @@
 /** Where an extension is, as far as its permissions go. */
-import { homedir, tmpdir } from "node:os";
 import { join, relative, sep } from "node:path";
 import { sha256 } from "../../src/base/cache.ts";
 import { canonicalPath, isInside } from "../../src/base/files.ts";
+import { homeFolder, temporaryFolder } from "../../src/base/user-folders.ts";
 import type { Folders } from "../broker/broker.ts";
 
 /** The folders that paths of permissions begin with, canonical. */
@@ -18,7 +18,7 @@ export async function sessionFolders({
   cwd: string;
 }): Promise<Folders> {
   const [home, tmp, realCwd, realDataDir] = await Promise.all(
-    [homedir(), tmpdir(), cwd, dataDir].map((folder) => canonicalPath(folder)),
+    [homeFolder(), temporaryFolder(), cwd, dataDir].map((folder) => canonicalPath(folder)),
   );
   // All storage may be elsewhere by a link of the user; a single extension's own never is.
   const storage = await canonicalPath(join(realDataDir!, "storage"));

@@ -10,14 +10,14 @@ import {
   stat,
   unlink,
 } from "node:fs/promises";
-import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, parse, relative, resolve, sep } from "node:path";
 import { systemCode } from "./errors.ts";
 import { randomHex } from "./random.ts";
+import { homeFolder } from "./user-folders.ts";
 
 /** Resolves `path` against `base` (absolute), with a leading `~` as the home directory. Touches no disk. */
 export function resolvePath(path: string, base: string): string {
-  if (path === "~" || path.startsWith("~/")) return join(homedir(), path.slice(1));
+  if (path === "~" || path.startsWith("~/")) return join(homeFolder(), path.slice(1));
   return isAbsolute(path) ? resolve(path) : resolve(base, path);
 }
 

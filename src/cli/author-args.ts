@@ -17,14 +17,14 @@ export type AuthorInvocation =
       json: boolean;
       options: CommonOptions;
     }
-  | { command: "ext-types"; out?: string; options: CommonOptions }
+  | { command: "ext-types"; out?: string }
   | {
       command: "ext-test";
       path: string;
       script?: string;
       allow?: TestAllow;
       json: boolean;
-      options: CommonOptions;
+      verbose: boolean;
     };
 
 /** Of `--allow`: all that the extension declares, everything, or kinds with their values. */
@@ -57,24 +57,20 @@ export function addAuthorCommands(ext: Command, found: (invocation: Invocation) 
         options: commonOptions(options),
       });
     });
-  common(ext.command("types").description("print the types of the extension API, for an editor"))
+  ext
+    .command("types")
+    .description("print the types of the extension API, for an editor")
+    .exitOverride()
     .option("--out <file>", "write them to this file instead")
     .addHelpText("after", "\nExample:\n  xdev ext types --out xdev.d.ts")
     .action((options: Record<string, unknown>) => {
       const { out } = options as { out?: string };
-      found({
-        command: "ext-types",
-        ...(out === undefined ? {} : { out }),
-        options: commonOptions(options),
-      });
+      found({ command: "ext-types", ...(out === undefined ? {} : { out }) });
     });
-  common(
-    ext
-      .command("test")
-      .description(
-        "load an extension in the sandbox, play a script against it, and say what went as expected",
-      ),
-  )
+  ext
+    .command("test")
+    .description("load an extension in the sandbox, play a script against it, and say what went as expected")
+    .exitOverride()
     .argument("<path>", "an executable, a TypeScript or JavaScript module, or a folder with an index module")
     .option("--script <file>", "what to play; default: NAME.test.yml beside it, or test.yml in its folder")
     .addOption(
@@ -84,6 +80,7 @@ export function addAuthorCommands(ext: Command, found: (invocation: Invocation) 
       ).argParser(allowed),
     )
     .option("--json", "print JSON")
+    .option("--verbose", "say on standard error what happens")
     .addHelpText("after", TEST_HELP)
     .action((path: string, options: Record<string, unknown>) => {
       const { script, allow, json } = options as { script?: string; allow?: TestAllow; json?: boolean };
@@ -93,7 +90,7 @@ export function addAuthorCommands(ext: Command, found: (invocation: Invocation) 
         ...(script === undefined ? {} : { script }),
         ...(allow === undefined ? {} : { allow }),
         json: json === true,
-        options: commonOptions(options),
+        verbose: options.verbose === true,
       });
     });
 }
@@ -124,7 +121,8 @@ Examples:
   xdev ext new my-policy --lang python --dir ~/src`;
 
 const TEST_HELP = `
-It runs with a data dir, a home and a working folder of its own, which are removed at the end.
+It runs with a data dir, a home and a working folder of its own, which are removed at the end. A script that reaches beyond them, or runs the agent's real
+tools, is played only if it is named.
 
 Examples:
   xdev ext test ./my-policy

@@ -45,36 +45,28 @@ export async function extNew(invocation: NewInvocation): Promise<number> {
   const dataDir = dataDirectory(options.dataDir, process.env, startFolder());
   const installed = join(dataDir, "extensions");
   const next = [
-    `xdev ext test ${shellQuote(main)}`,
-    `xdev -p "what is here?" -e ${shellQuote(main)}`,
-    `mkdir -p ${shellQuote(installed)} && cp -r ${shellQuote(main)} ${shellQuote(installed)}/`,
-    ...(language === "ts" ? [`xdev ext grant ${name}`] : []),
-  ];
+    ["try it, with a script in the place of the model", `xdev ext test ${shellQuote(main)}`],
+    ["use it in a session", `xdev -p "what is here?" -e ${shellQuote(main)}`],
+    [
+      "use it in every session",
+      `mkdir -p ${shellQuote(installed)} && cp -r ${shellQuote(main)} ${shellQuote(installed)}/`,
+    ],
+    ...(language === "ts" ? [["let it do what it asks for", `xdev ext grant ${name}`]] : []),
+  ] as [string, string][];
   if (invocation.json) {
     const made = files.map((file) => file.path);
     print(
       "stdout",
-      `${escapeControls(JSON.stringify({ name, language, folder, main: join(folder, mainOf(files)), files: made, next }, null, 2))}\n`,
+      `${escapeControls(JSON.stringify({ name, language, folder, main: join(folder, mainOf(files)), files: made, next: next.map(([, command]) => command) }, null, 2))}\n`,
     );
     return EXIT.done;
   }
-  const notes = [
-    "try it, with a script in the place of the model",
-    "use it in a session",
-    "use it in every session",
-    "let it do what it asks for",
+  const lines = [
+    `made ${path}: ${files.map((file) => file.path).join(", ")}`,
+    ...next.flatMap(([about, command]) => [`${about}:`, `  ${command}`]),
+    "the guide: xdev docs extensions",
   ];
-  const width = Math.max(...next.map((command) => command.length));
-  print(
-    "stdout",
-    [
-      `made ${path}: ${files.map((file) => file.path).join(", ")}`,
-      "next:",
-      ...next.map((command, index) => `  ${command.padEnd(width)}   # ${notes[index]}`),
-      "the guide: xdev docs extensions",
-      "",
-    ].join("\n"),
-  );
+  print("stdout", `${lines.join("\n")}\n`);
   return EXIT.done;
 }
 

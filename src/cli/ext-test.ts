@@ -11,16 +11,20 @@ import { permissionText } from "../../sandbox/permissions/describe.ts";
 import type { AllowFlags, RawPermissions } from "../../sandbox/permissions/flags.ts";
 import { storageName } from "../../sandbox/permissions/folders.ts";
 import { listOf } from "../../sandbox/permissions/permissions.ts";
+import { shellQuote } from "../../sandbox/permissions/request-text.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { readSmallFile, resolvePath } from "../base/files.ts";
 import { redact, setVerbose } from "../base/log.ts";
 import { print } from "../base/output.ts";
 import { startFolder } from "../base/start-folder.ts";
 import { escapeControls, oneLine, visible } from "../base/text.ts";
+import { useFolders } from "../base/user-folders.ts";
 import { parseFile } from "../config/parse.ts";
 import type { ExtensionSource } from "../extensions/discovery.ts";
+import { beyondSandbox } from "../testing/consent.ts";
 import { ScriptDriver, type StepReport } from "../testing/driver.ts";
 import { type TestScript, testScriptSchema } from "../testing/script.ts";
+import { standIns } from "../testing/stand-ins.ts";
 import { type Invocation, runOptions } from "./args.ts";
 import type { TestAllow } from "./author-args.ts";
 import { type Inspection, inspect, page } from "./ext.ts";
@@ -60,10 +64,21 @@ const LOG_LINES = 20;
 
 /** Gives the exit status: 1 if the extension did not load or a step failed. */
 export async function extTest(invocation: TestInvocation, interrupt: AbortSignal): Promise<number> {
-  setVerbose(invocation.options.verbose === true);
+  setVerbose(invocation.verbose);
   const source = await extensionAt(invocation.path);
   const parsed = await readScript(invocation.script, source);
-  const report = await testExtension(source, { ...parsed, allow: invocation.allow }, interrupt);
+  const isNamed = invocation.script !== undefined;
+  const given = invocation.allow;
+  const outside = isNamed
+    ? []
+    : beyondSandbox(given === undefined ? parsed.script : { ...parsed.script, allow: undefined });
+  if (outside.length > 0) {
+    throw new XdevError("bad-test-script", `${parsed.file} ${outside.join(", and ")}`, {
+      hint: `if you have read it and want that: xdev ext test ${shellQuote(invocation.path)} --script ${shellQuote(parsed.file!)}`,
+    });
+  }
+  const grantsDeclared = isNamed || given === "declared" ? "all" : "inside";
+  const report = await testExtension(source, { ...parsed, allow: given, grantsDeclared }, interrupt);
   if (invocation.json) print("stdout", `${escapeControls(JSON.stringify(report, null, 2))}\n`);
   else print("stdout", redact(textOf(report)));
   return report.passed ? EXIT.done : EXIT.failed;
@@ -112,7 +127,13 @@ async function scriptOf({ path, folder }: ExtensionSource): Promise<string | und
  */
 export async function testExtension(
   source: ExtensionSource,
-  { script, file, lineOf, allow = script.allow }: ParsedScript & { allow?: TestAllow | TestScript["allow"] },
+  {
+    script,
+    file,
+    lineOf,
+    allow = script.allow,
+    grantsDeclared,
+  }: ParsedScript & { allow?: TestAllow | TestScript["allow"]; grantsDeclared: "all" | "inside" },
   interrupt: AbortSignal,
 ): Promise<TestReport> {
   const root = await realpath(await mkdtemp(join(tmpdir(), "xdev-ext-test-")));
@@ -123,8 +144,15 @@ export async function testExtension(
     const places = await makePlaces(root, script);
     const { dataDir, cwd } = places;
     // Before anything asks for them: nothing of the user's own is in reach by these names.
+    useFolders(places);
     Object.assign(process.env, { HOME: places.home, TMPDIR: places.tmp, XDEV_DATA_DIR: dataDir });
-    const driver = new ScriptDriver({ script, lineOf, cwd, interrupt, grantsDeclared: allow === "declared" });
+    const driver = new ScriptDriver({
+      script,
+      lineOf,
+      cwd,
+      interrupt,
+      grantsDeclared: allow === "declared" ? grantsDeclared : undefined,
+    });
     let found: Inspection | undefined;
     const options = {
       ...runOptions({ mode: "rpc", extension: [], extensions: false, hook: [] }),
@@ -137,6 +165,7 @@ export async function testExtension(
       sources: [source],
       mode: driver.mode,
       model: driver.model,
+      builtins: (tools) => standIns(tools, script.tools),
       onLoaded: (loaded) => {
         driver.manager = loaded;
         found = inspect(loaded.extensions[0]!);
@@ -161,6 +190,7 @@ export async function testExtension(
       log: await logOf(dataDir, found.name),
     };
   } finally {
+    useFolders(undefined);
     for (const name of ["HOME", "TMPDIR", "XDEV_DATA_DIR"]) {
       if (before[name] === undefined) delete process.env[name];
       else process.env[name] = before[name];

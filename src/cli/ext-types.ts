@@ -9,14 +9,11 @@ import type { Invocation } from "./args.ts";
 import { EXIT } from "./process-guard.ts";
 
 /** Gives the exit status. */
-export async function extTypes({
-  out,
-  options,
-}: Extract<Invocation, { command: "ext-types" }>): Promise<number> {
+export async function extTypes({ out }: Extract<Invocation, { command: "ext-types" }>): Promise<number> {
   const text = apiTypes(await docFiles());
   if (out === undefined) print("stdout", text);
   else {
-    const file = resolvePath(out, resolvePath(options.cwd ?? ".", startFolder()));
+    const file = resolvePath(out, startFolder());
     if (!file.endsWith(".d.ts")) {
       throw new XdevError("usage", `${file} is no file for types`, { hint: "its name ends in .d.ts" });
     }

@@ -47,8 +47,10 @@ export interface RunExtras {
   answer?: "stdout" | "stderr";
   /** In the place of the one that the options name. */
   mode?: Mode;
-  /** In the place of the model that the options name. */
+  /** In the place of the model that the options name. No other can be had then: none has a key, and no server is asked. */
   model?: ResolvedModel;
+  /** In the place of the built-in tools. */
+  builtins?: (tools: AgentTool<object, unknown>[]) => AgentTool<object, unknown>[];
   /** Called before anything is asked; what it throws ends the run. */
   onLoaded?: (manager: ExtensionManager) => void;
 }
@@ -105,6 +107,7 @@ export async function run(
     cwd: startFolder(),
     env: process.env,
     signal: AbortSignal.any([interrupt, abandoned.signal]),
+    ...(extras.model ? { env: {}, offline: true, localServers: [] } : {}),
   };
   const state: RunState = {
     info: { cwd, sessionId: "", model: null },
@@ -195,7 +198,7 @@ export async function run(
       { createAgentSession },
       { systemPrompt },
       instructions,
-      { builtins, todos },
+      { builtins: own, todos },
       input,
       hasOwnResources,
     ] = await first(parts);
@@ -220,6 +223,7 @@ export async function run(
       const isCommand = mayBeCommand && isExtensionCommand(input.text, manager);
       // No model is needed for a command of an extension.
       const chosen = isCommand ? undefined : await first(model.then((found) => found.confirm()));
+      const builtins = extras.builtins?.(own) ?? own;
       const reserved = builtins.map(({ name }) => name);
       const tools = new ToolSet(
         () => {

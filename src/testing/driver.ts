@@ -6,6 +6,8 @@ import { PassThrough } from "node:stream";
 import type { Context } from "@earendil-works/pi-ai";
 import { getCurrentSystemPrompt, getCurrentTools } from "@earendil-works/pi-ai/utils/transcript";
 import type { LoadAnswer, User } from "../../sandbox/permissions/asker.ts";
+import { permissionText } from "../../sandbox/permissions/describe.ts";
+import { difference, permissionsOf } from "../../sandbox/permissions/permissions.ts";
 import type { AgentSession } from "../agent/agent-session-types.ts";
 import { errorText } from "../base/errors.ts";
 import { stripControls } from "../base/text.ts";
@@ -16,6 +18,7 @@ import { replayModel } from "../models/replay.ts";
 import type { Turn } from "../models/replay-schema.ts";
 import type { Client, Mode } from "../modes/mode.ts";
 import { createRpcMode } from "../modes/rpc/mode.ts";
+import { reaching } from "./consent.ts";
 import { DRAWN, isDialog, questionOf, REQUEST, type Rec, textOf, unmet } from "./expectation.ts";
 import type { Answer, Step, TestScript } from "./script.ts";
 
@@ -36,8 +39,8 @@ export interface DriverOptions {
   /** The line in the script of a path in it. */
   lineOf: (path: readonly PropertyKey[]) => number;
   cwd: string;
-  /** Whether what the extension declares is granted when it is loaded. */
-  grantsDeclared: boolean;
+  /** Whether what the extension declares is granted when it is loaded: all of it, or what stays within the test's own folders. */
+  grantsDeclared: "all" | "inside" | undefined;
   interrupt: AbortSignal;
 }
 
@@ -302,8 +305,17 @@ export class ScriptDriver {
   #user(): User {
     return {
       ask: async () => "deny",
-      askAtLoad: async ({ toAsk }): Promise<LoadAnswer | undefined> =>
-        this.#options.grantsDeclared ? { granted: toAsk, lasts: "session" } : undefined,
+      askAtLoad: async ({ toAsk }): Promise<LoadAnswer | undefined> => {
+        const { grantsDeclared } = this.#options;
+        if (grantsDeclared === undefined) return undefined;
+        const outside = grantsDeclared === "all" ? [] : reaching(toAsk);
+        for (const one of outside) {
+          this.diagnostics.push(
+            `not granted, since the script was not named with --script: ${permissionText(one)}`,
+          );
+        }
+        return { granted: difference(toAsk, permissionsOf(outside)), lasts: "session" };
+      },
     };
   }
 }

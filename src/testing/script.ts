@@ -134,7 +134,20 @@ export const testScriptSchema = z.strictObject({
     )
     .optional()
     .describe("files in the working folder, by their path"),
-  config: z.record(z.string(), z.json()).optional().describe("settings, as in config.yml"),
+  tools: z
+    .union([
+      z.literal("real"),
+      z.record(
+        name,
+        z.union([z.string(), z.strictObject({ text: z.string(), isError: z.boolean().default(false) })]),
+      ),
+    ])
+    .optional()
+    .describe("results of the agent's own tools, which are not run; or real: they are, with your rights"),
+  config: z
+    .strictObject({ extensionHost: members.optional(), session: members.optional() })
+    .optional()
+    .describe("settings, as in config.yml"),
   flags: z
     .record(z.string().regex(/^[A-Za-z][\w-]*$/), z.union([z.boolean(), z.string()]))
     .optional()

@@ -58,7 +58,10 @@ describe("xdev ext new", () => {
     folder.file("src/x", "");
     const outcome = await xdev(["ext", "new", "notes2", "--dir", "src"], optionsOf(folder));
     assert.equal(outcome.status, 0, outcome.stderr);
-    assert.match(outcome.stdout, /^made \.\/src\/notes2: .*\nnext:\n {2}xdev ext test \.\/src\/notes2 /);
+    assert.match(
+      outcome.stdout,
+      /^made \.\/src\/notes2: .*\ntry it, .*:\n {2}xdev ext test \.\/src\/notes2\n/,
+    );
     const text = readFileSync(`${folder.path}/src/notes2/package.json`, "utf8");
     assert.equal(JSON.parse(text).name, "notes2");
     const manifest = parseManifest(text, "package.json");
