@@ -10,6 +10,19 @@ import { type ApiEvent, EVENT_NAMES, type EventName } from "./frame.ts";
 import { type StreamEvent, Updates } from "./updates.ts";
 import { allowedResult } from "./write-results.ts";
 
+/** What comes in nearly every run, behind the first request to the model. */
+const IN_A_RUN = [
+  "tool_call",
+  "tool_result",
+  "tool_execution_start",
+  "tool_execution_update",
+  "tool_execution_end",
+  "turn_end",
+  "agent_end",
+  "agent_settled",
+  "after_provider_response",
+] as const;
+
 export interface AskOptions {
   signal?: AbortSignal | undefined;
   /** It may take as long as a tool: it is the work itself that is asked for, such as a summary. */
@@ -36,7 +49,7 @@ export class EventSender {
 
   /** Whether anyone who is ready listens; then an event is worth making. Modules' events are told to no process. */
   listens(event: EventName | ApiEvent): boolean {
-    return this.#ready().some((extension) => hears(extension, event));
+    return this.#listeners(event).length > 0;
   }
 
   /**
@@ -45,16 +58,15 @@ export class EventSender {
    */
   emit(event: EventName | ApiEvent, payload: unknown, v1: unknown = payload): void {
     if (event === "session_start") this.#session = { payload, v1 };
-    for (const extension of this.#ready()) {
-      if (hears(extension, event)) this.#send(extension, event, extension.kind === "process" ? v1 : payload);
+    for (const extension of this.#listeners(event)) {
+      this.#send(extension, event, extension.kind === "process" ? v1 : payload);
     }
   }
 
   /** Like `emit`; resolves when the modules among them have handled it, or their time is over. Never rejects. */
   async tell(event: EventName | ApiEvent, payload: unknown, v1: unknown = payload): Promise<void> {
     if (event === "session_start") this.#session = { payload, v1 };
-    const told = this.#ready().flatMap((extension) => {
-      if (!hears(extension, event)) return [];
+    const told = this.#listeners(event).flatMap((extension) => {
       const sent = this.#send(extension, event, extension.kind === "process" ? v1 : payload);
       return extension.kind === "worker" ? [sent] : [];
     });
@@ -72,7 +84,7 @@ export class EventSender {
     take: (result: unknown, extension: Extension) => boolean | undefined,
     { signal, isLong = false }: AskOptions = {},
   ): Promise<void> {
-    for (const extension of this.#ready()) {
+    for (const extension of this.#listeners(event)) {
       if (extension.kind !== "worker" || !extension.listensTo(event) || extension.state !== "ready") continue;
       this.#updates.get(extension)?.flush();
       try {
@@ -100,7 +112,7 @@ export class EventSender {
    * it stays small.
    */
   stream(event: StreamEvent, payload: Record<string, unknown>): void {
-    for (const extension of this.#ready()) {
+    for (const extension of this.#listeners(event)) {
       if (extension.kind !== "worker" || !extension.listensTo(event)) continue;
       let updates = this.#updates.get(extension);
       if (!updates) {
@@ -144,9 +156,20 @@ export class EventSender {
     await Promise.all(this.#notifications);
   }
 
-  /** One that sleeps listens to nothing, and is told of the session when it starts. */
-  #ready(): Extension[] {
-    return this.#extensions().filter((extension) => extension.isAwake);
+  /** Those who are told of an event. One that sleeps starts for what it listens to; of the session it is told when it has started. */
+  #listeners(event: EventName | ApiEvent): Extension[] {
+    return this.#extensions().filter((extension) =>
+      extension.isAwake
+        ? hears(extension, event)
+        : extension.state === "ready" && event !== "session_start" && hears(extension, event),
+    );
+  }
+
+  /** A run begins: those who sleep (sleep.ts) and will be needed in it start while the model thinks. */
+  prepareRun(): void {
+    for (const extension of this.#extensions()) {
+      if (extension.isAsleep && IN_A_RUN.some((event) => extension.listensTo(event))) void extension.wake();
+    }
   }
 }
 

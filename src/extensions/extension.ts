@@ -223,6 +223,8 @@ export class Extension {
   /** In the place of `start`: it is ready at once by what it registered before, and starts when it is needed. */
   sleep(known: Capabilities): void {
     this.#isAsleep = true;
+    // If it claims something else when it starts, or does not start, it is a policy that has failed.
+    this.#isPolicy = known.events.includes("tool_call");
     this.capabilities = known;
     this.#features = featuresOf(known);
     this.state = "ready";

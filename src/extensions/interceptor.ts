@@ -57,6 +57,8 @@ async function decide(
   } catch (error) {
     const isAbort = error instanceof XdevError && error.code === "aborted";
     if (extension.failOpen && !isAbort) return { allow: true };
+    // It died while it started for this call: that is the one.
+    if (!isAbort) extension.owesDenial = false;
     return deny(extension, failureReason(extension, error));
   }
   if (reply.error != null) {

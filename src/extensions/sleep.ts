@@ -1,8 +1,8 @@
 /**
  * Extensions that start when they are needed. What a module registered is kept with the digest of its bundle and of what it may depend
- * on besides; one that registered nothing but what waits to be called (tools, commands, flags, shortcuts), and did nothing else
- * while it loaded, is ready by that the next time, and nothing of it runs until it is asked something. When it
- * starts, what it registers then is what counts.
+ * on besides; one that registered nothing but what waits to be called (tools, commands, flags, shortcuts, handlers of what comes
+ * later in a session), and did nothing else while it loaded, is ready by that the next time, and nothing of it runs
+ * until it is asked something, or could be in the run that begins. When it starts, what it registers then is what counts.
  */
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { type Cache, sha256 } from "../base/cache.ts";
@@ -20,17 +20,52 @@ const WAITS: ReadonlySet<string> = new Set([
   "failOpen",
 ]);
 
+/**
+ * Events that come behind the first request to a model, or hardly ever: until one of them comes, whoever listens to no others has missed
+ * nothing. The others come at a start, and whoever started then would be waited for.
+ */
+const LATER: ReadonlySet<string> = new Set([
+  "tool_call",
+  "tool_result",
+  "tool_execution_start",
+  "tool_execution_update",
+  "tool_execution_end",
+  "turn_end",
+  "agent_end",
+  "agent_settled",
+  "after_provider_response",
+  "auto_compaction_start",
+  "auto_compaction_end",
+  "auto_retry_start",
+  "auto_retry_end",
+  "ttsr_triggered",
+  "todo_reminder",
+  "user_bash",
+  "user_python",
+  "session_before_switch",
+  "session_switch",
+  "session_before_branch",
+  "session_branch",
+  "session_before_compact",
+  "session.compacting",
+  "session_compact",
+  "session_before_tree",
+  "session_tree",
+  "session_shutdown",
+]);
+
 /** Said by a module that does something of its own, such as a timer, when it has loaded. */
 export const BUSY = "busy";
 
 /** Whether everything that an extension registers can wait until it is used. What is not known here can't. */
 export function needsNoStart(capabilities: Capabilities): boolean {
   if (capabilities.features.includes(BUSY)) return false;
+  const { tools, commands, flags, shortcuts, events } = capabilities;
   const waits = Object.entries(capabilities).every(
-    ([member, value]) => WAITS.has(member) || isNothing(value),
+    ([member, value]) => WAITS.has(member) || member === "events" || isNothing(value),
   );
-  const { tools, commands, flags, shortcuts } = capabilities;
-  return waits && tools.length + commands.length + flags.length + shortcuts.length > 0;
+  const registered = [tools, commands, flags, shortcuts, events].some(({ length }) => length > 0);
+  return waits && registered && events.every((event) => LATER.has(event));
 }
 
 function isNothing(value: unknown): boolean {

@@ -63,6 +63,90 @@ describe("an extension that only waits to be called", () => {
     assert.deepEqual(loaded.notices, []);
   });
 
+  test("may listen to what comes later in a session: a policy starts for the first call, and decides it", async () => {
+    using folder = new Folder();
+    folder.file(
+      "extensions/policy.ts",
+      `export default (pi) => pi.on("tool_call", (event) => event.input.no ? { block: true, reason: "no" } : undefined);`,
+    );
+    folder.file(
+      "extensions/moves.ts",
+      `export default (pi) => { pi.on("session_before_switch", () => ({ cancel: true })); pi.on("session_tree", () => {}); };`,
+    );
+    folder.file(
+      "extensions/start.ts",
+      `export default (pi) => { pi.on("session_start", () => {}); pi.on("tool_call", () => {}); };`,
+    );
+    folder.file("extensions/input.ts", `export default (pi) => pi.on("input", () => ({ text: "x" }));`);
+    await using loaded = await warm(folder);
+    assert.deepEqual(loaded.states(), ["input ready", "moves asleep", "policy asleep", "start ready"]);
+    await loaded.manager.events.tell("session_start", { cwd: "/", sessionId: "s", model: null });
+    assert.deepEqual(loaded.guests.started.toSorted(), ["input", "start"]);
+    const call = (args: Record<string, unknown>) =>
+      decideToolCall(
+        loaded.manager.interceptors(),
+        { tool: "bash", arguments: args, callId: "c" },
+        (given) => given,
+      );
+    const [first, second] = await Promise.all([call({ no: true }), call({})]);
+    assert.deepEqual([first.allow, second.allow], [false, true]);
+    assert.equal(loaded.guests.started.filter((name) => name === "policy").length, 1);
+    let cancelled: unknown;
+    assert.ok(loaded.manager.events.listens("session_before_switch"));
+    await loaded.manager.events.ask(
+      "session_before_switch",
+      () => ({ reason: "new" }),
+      (result) => {
+        cancelled = result;
+        return true;
+      },
+    );
+    assert.deepEqual(cancelled, { cancel: true });
+    assert.deepEqual(loaded.states(), ["input ready", "moves ready", "policy ready", "start ready"]);
+  });
+
+  test("that listens to what comes in every run is started when a run begins", async () => {
+    using folder = new Folder();
+    folder.file("extensions/policy.ts", `export default (pi) => pi.on("tool_call", () => {});`);
+    folder.file("extensions/later.ts", `export default (pi) => pi.on("session_compact", () => {});`);
+    await using loaded = await warm(folder);
+    loaded.manager.events.prepareRun();
+    assert.equal((await decide(loaded, "bash")).allow, true);
+    assert.deepEqual(loaded.states(), ["later asleep", "policy ready"]);
+  });
+
+  for (const onDeath of ["prune", "restart", "deny"] as const) {
+    test(`and is a policy that can't be started denies the call at hand, and is then one that died (${onDeath})`, async () => {
+      using folder = new Folder();
+      const { change, options } = mood();
+      const settings = { onDeath };
+      folder.file(
+        "extensions/policy.ts",
+        `export default (pi) => { if (${CHANGED}) throw new Error("broken"); pi.on("tool_call", () => {}); };`,
+      );
+      await using loaded = await warm(folder, { ...options, settings });
+      assert.deepEqual(loaded.states(), ["policy asleep"]);
+      change();
+      const first = await decide(loaded, "bash");
+      assert.equal(first.allow, false);
+      assert.match(String(first.allow === false && first.reason), /broken|could not|restart/);
+      assert.equal((await decide(loaded, "bash")).allow, onDeath === "prune");
+    });
+  }
+
+  test("that was a policy and starts as none denies calls: it does not silently check nothing", async () => {
+    using folder = new Folder();
+    const { change, options } = mood();
+    folder.file(
+      "extensions/policy.ts",
+      `export default (pi) => { ${TOOL("t")} if (!(${CHANGED})) pi.on("tool_call", () => {}); };`,
+    );
+    await using loaded = await warm(folder, options);
+    change();
+    assert.equal((await decide(loaded, "bash")).allow, false);
+    assert.match(loaded.notices.join(), /does not listen to tool_call any more/);
+  });
+
   test("starts for its first call, once, and hears of the session before it", async () => {
     using folder = new Folder();
     folder.file(
@@ -82,8 +166,8 @@ describe("an extension that only waits to be called", () => {
   });
 
   for (const [what, text] of [
-    ["an event", `pi.on("turn_end", () => {});`],
-    ["a policy", `pi.on("tool_call", () => {});`],
+    ["an event of a start", `pi.on("before_agent_start", () => {});`],
+    ["an event that does not exist", `pi.on("tool_cal", () => {});`],
     ["a provider", `pi.registerProvider("p", { baseUrl: "http://127.0.0.1:1", models: [] });`],
     ["a message renderer", `pi.registerMessageRenderer("m", () => undefined);`],
     ["a timer", `setInterval(() => {}, 60_000);`],

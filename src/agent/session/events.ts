@@ -25,6 +25,7 @@ export async function onLoopEvent(core: Core, run: Run, attempt: Attempt, event:
       return endMessage(core, run, attempt, event.message);
     case "agent_start":
       core.publish(event);
+      events?.prepareRun();
       return core.tellHooks("agent_start");
     case "agent_end": {
       const willRetry = await attempt.decide(event.messages);
