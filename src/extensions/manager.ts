@@ -141,6 +141,7 @@ export class ExtensionManager {
   readonly #noticed = new Set<string>();
   /** Of what is under way: who wants to know what the chain is waits for it. */
   #reloading: Promise<unknown> | undefined;
+  #isOver = false;
   /** Nobody is told of one that comes or goes: all is told at the end. */
   #isChanging = true;
 
@@ -389,6 +390,8 @@ export class ExtensionManager {
         dismissQuestions(extension);
         this.#host.left?.(source.name);
       }
+      // Nothing is started behind the end.
+      if (this.#isOver) return;
       this.#have(members);
       await this.#start(starts);
     } finally {
@@ -515,6 +518,7 @@ export class ExtensionManager {
 
   /** Ends every extension now. */
   async abort(): Promise<void> {
+    this.#isOver = true;
     await Promise.all(
       this.extensions.map((extension) => withTimeout(extension.stop(0), 2000, "the end").catch(() => {})),
     );

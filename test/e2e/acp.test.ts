@@ -215,6 +215,20 @@ describe("an editor", () => {
     assert.match(JSON.stringify(editor.told(ids[1]!)), /elsewhere/);
   });
 
+  test("tells the commands anew behind a reload", async () => {
+    await using editor = await Editor.start([{ text: "hi" }]);
+    const id = await editor.open();
+    const has = (name: string) => (update: SessionUpdate) =>
+      update.sessionUpdate === "available_commands_update" &&
+      update.availableCommands.some((command) => command.name === name);
+    editor.folder.file(
+      "data/extensions/late.ts",
+      `export default (pi) => pi.registerCommand("late", { handler: () => "done" });`,
+    );
+    await editor.prompt(id, "/reload");
+    await editor.until(has("late"));
+  });
+
   test("cancels a prompt: what runs is ended, and the session goes on", async () => {
     const sleep = { toolCalls: [{ name: "bash", arguments: { command: "echo $$ > pid; exec sleep 600" } }] };
     await using editor = await Editor.start([sleep, { text: "after" }]);

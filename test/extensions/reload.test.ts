@@ -182,6 +182,20 @@ describe("a reload", () => {
     assert.match(await loaded.command("/a"), /^2 /);
   });
 
+  test("that the end of the session overtakes starts nothing, and nothing is left", async () => {
+    using folder = new Folder();
+    folder.file("extensions/a.ts", NAMED("a", "1"));
+    await using loaded = await loadKept(folder);
+    folder.file("extensions/a.ts", NAMED("a", "2"));
+    folder.file("extensions/b.ts", NAMED("b", "1"));
+    const plan = await loaded.manager.plan();
+    const reloading = loaded.manager.reload(plan);
+    await loaded.manager.abort();
+    await reloading;
+    assert.deepEqual(loaded.guests.started, ["a"]);
+    assert.deepEqual(loaded.states(), ["a stopped"]);
+  });
+
   test("of one that sleeps starts nothing, unless it has changed into one that must run", async () => {
     using folder = new Folder();
     const sleeper = (version: string) =>

@@ -127,9 +127,9 @@ export class AcpSession {
       this.#known.resolve();
       void begun.then(
         ({ session, options }) => {
-          this.#update({
-            sessionUpdate: "available_commands_update",
-            availableCommands: commandsOf(session),
+          this.#tellCommands(session);
+          session.subscribe((event) => {
+            if (event.type === "session_start" && event.reason === "reload") this.#tellCommands(session);
           });
           if (configOptions.length > 0 || options.length === 0) return;
           this.#update({ sessionUpdate: "config_option_update", configOptions: options });
@@ -138,6 +138,13 @@ export class AcpSession {
       );
     }, 0);
     return { sessionId: await this.#id.promise, modes: this.#modes(), configOptions };
+  }
+
+  #tellCommands(session: AgentSession): void {
+    this.#update({
+      sessionUpdate: "available_commands_update",
+      availableCommands: commandsOf(session),
+    });
   }
 
   async #begin(replays: boolean, modeId: string | undefined): Promise<Begun> {
