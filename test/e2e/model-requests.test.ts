@@ -357,6 +357,17 @@ describe("ctx.modelRegistry", () => {
     assert.match(refused.error, /may not .*model/);
   });
 
+  test("shows older versions' storage of keys without a key in it, and fails as pi-ai does for what is no chat", async () => {
+    const [list, key, entry, refused, classified] = (await json(
+      `const { authStorage, classify } = ctx.modelRegistry;
+       let refused;
+       try { authStorage.set("one", { type: "api_key", key: "mine" }); } catch (error) { refused = error.message; }
+       return [authStorage.list().includes("one"), await authStorage.getApiKey("one"), authStorage.get("one") ?? null, refused, (await classify({ id: "x" })).stopReason];`,
+    )) as unknown[];
+    assert.deepEqual([list, key, entry, classified], [true, "xdev-key:one", null, "error"]);
+    assert.match(String(refused), /authStorage\.set\(\) is not possible in the sandbox: use xdev login/);
+  });
+
   test("asks the model itself", async () => {
     const content = await json(
       `return (await ctx.modelRegistry.complete(ctx.modelRegistry.find("two", "model-two"), ask("x"))).content;`,

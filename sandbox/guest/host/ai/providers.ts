@@ -35,7 +35,10 @@ const builtIn = (api: string): ApiProvider => ({
 export const getApiProvider = (api: string): ApiProvider =>
   registered.get(String(api))?.provider ?? builtIn(String(api));
 
-export const getApiProviders = (): ApiProvider[] => [...registered.values()].map(({ provider }) => provider);
+export const getApiProviders = (): ApiProvider[] => {
+  const names = new Set([...Object.values(APIS), ...registered.keys()]);
+  return [...names].map(getApiProvider);
+};
 
 const streamOf =
   (kind: "stream" | "streamSimple"): Stream =>

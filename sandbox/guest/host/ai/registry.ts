@@ -12,13 +12,42 @@ const call =
   (...args) =>
     (own("pi-ai") as Record<string, Request>)[name]!(...args);
 
-const refuse = (method: string) => (): never => {
-  throw new Error(
-    `ctx.modelRegistry.${method}() is not possible in the sandbox: use pi.registerProvider while loading`,
-  );
+const refuse =
+  (method: string, instead = "use pi.registerProvider") =>
+  (): never => {
+    throw new Error(`ctx.modelRegistry.${method}() is not possible in the sandbox: ${instead}`);
+  };
+
+/** pi-ai's contract for these two: they never reject. */
+const failed =
+  (method: string, nothing: Record<string, unknown>) =>
+  async (model?: Partial<Model<Api>>): Promise<Record<string, unknown>> => ({
+    ...{ api: model?.api, provider: model?.provider, model: model?.id },
+    ...nothing,
+    stopReason: "error",
+    errorMessage: `ctx.modelRegistry.${method}() is not possible in the sandbox: only models that chat can be asked`,
+    timestamp: Date.now(),
+  });
+
+/** Older versions' way to keys: which there are, and handles for them. What is kept is the host's, and does not change from here. */
+const authStorage = {
+  get: () => undefined,
+  has: isUsable,
+  hasAuth: isUsable,
+  list: (): string[] => known().providers.flatMap(({ name, usable }) => (usable ? [name] : [])),
+  getApiKey: keyHandle,
+  getOAuthProviders: (): never[] => [],
+  reload: () => agent.forget(),
+  ...Object.fromEntries(
+    ["set", "remove", "login", "logout"].map((name) => [
+      name,
+      refuse(`authStorage.${name}`, "use xdev login"),
+    ]),
+  ),
 };
 
 export const modelRegistry = {
+  authStorage,
   refresh: async () => {
     agent.forget();
     return { aborted: false, errors: new Map<string, Error>() };
@@ -70,8 +99,8 @@ export const modelRegistry = {
   streamSimple: call("streamSimple"),
   complete: call("complete") as (...args: Parameters<Request>) => Promise<AssistantMessage>,
   completeSimple: call("completeSimple"),
-  classify: refuse("classify"),
-  generateImages: refuse("generateImages"),
+  classify: failed("classify", { answers: {} }),
+  generateImages: failed("generateImages", { output: [] }),
   registerProvider: refuse("registerProvider"),
   unregisterProvider: refuse("unregisterProvider"),
   registerVirtualModel: refuse("registerVirtualModel"),
