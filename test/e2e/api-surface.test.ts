@@ -75,6 +75,42 @@ describe("a flag of an extension", () => {
     });
   }
 
+  test("may be a process's, which asks for its value", async () => {
+    using folder = new Folder();
+    const program = folder.program(
+      "flagged",
+      `#!/usr/bin/env python3
+import json, sys
+def send(frame):
+    print(json.dumps(frame), flush=True)
+send({"type": "capabilities", "payload": {"features": ["call"], "commands": ["flags"],
+    "flags": [{"name": "depth", "type": "string", "default": "1"}, "quick"]}})
+asked, values = None, []
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "event":
+        asked = frame["id"]
+        for name in ("depth", "quick"):
+            send({"type": "call", "id": name, "method": "flags.get", "params": {"name": name}})
+    elif frame["type"] == "return":
+        values.append(frame.get("result"))
+        if len(values) == 2:
+            send({"type": "response", "id": asked, "patch": json.dumps(values)})
+`,
+    );
+    const env = { XDEV_DATA_DIR: `${folder.path}/data` };
+    for (const [options, said] of [
+      [[], ["1", null]],
+      [
+        ["--depth=3", "--quick"],
+        ["3", true],
+      ],
+    ] as const) {
+      const { stdout, stderr } = await xdev([...options, "-e", program, "-p", "/ext:flagged:flags"], { env });
+      assert.deepEqual(JSON.parse(stdout || "null"), said, stderr);
+    }
+  });
+
   test("of a name that xdev has is told and is none", async () => {
     using folder = new Folder();
     folder.file("data/extensions/f.ts", FLAGS.replaceAll('"plan"', '"verbose"'));
@@ -132,7 +168,7 @@ const RPC = `export default (pi) => {
     settings: typeof pi.getSettings().retry, sections: Object.keys(ctx.getSystemPromptOptions().sections),
     absent: [
       ctx.ui.setWorkingIndicator(), ctx.ui.setHiddenThinkingLabel("x"), ctx.ui.setWorkingVisible(false), ctx.ui.setWorkingMessage("x"),
-      ctx.ui.addAutocompleteProvider(() => {}), ctx.ui.getEditorComponent(), pi.registerMcpServer("x", {}), pi.registerVirtualModel({}),
+      ctx.ui.addAutocompleteProvider(() => {}), ctx.ui.getEditorComponent(), pi.registerMcpServer("x", {}),
     ].every((value) => value === undefined) && pi.getMcpServers().length === 0 && ctx.ui.theme.fg("accent", "x").includes("x"),
   }) });
   pi.on("agent_settled", (event, ctx) => ctx.ui.notify("settled " + event.aborted));
@@ -219,7 +255,8 @@ describe("in rpc mode", () => {
       (record) => record.method === "notify" && String(record.message).startsWith("named hi"),
     );
     await client.ask("prompt", { message: "/label" });
-    await client.ask("prompt", { message: "/look" });
+    const looked = await client.ask("prompt", { message: "/look" });
+    assert.equal(looked.success, true, looked.error);
     const { text } = await client.until((record) => record.type === "command_output");
     const seen = JSON.parse(String(text));
     assert.deepEqual(
