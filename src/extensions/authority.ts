@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import type { Broker } from "../../sandbox/broker/index.ts";
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
+import { hostModule } from "../../sandbox/guest/host/names.ts";
 import { type About, MAX_CALL_BYTES, type SessionUi } from "../../sandbox/guest/protocol.ts";
 import type { Denials, User } from "../../sandbox/permissions/asker.ts";
 import type { RunFlags } from "../../sandbox/permissions/flags.ts";
@@ -273,8 +274,11 @@ function lazySession(open: () => Promise<Session>): Session {
   };
 }
 
+/** The agent's package keeps sessions, and output that is too long, in the storage. */
 function usesFiles({ imports }: LoadedBundle): boolean {
-  return imports.some((specifier) => FILES.has(specifier.replace(/^node:/, "")));
+  return imports.some(
+    (specifier) => FILES.has(specifier.replace(/^node:/, "")) || hostModule(specifier) === "pi-coding-agent",
+  );
 }
 
 /** Its own folder. A link in its place is none of ours: it is not followed, and the extension is without one. */

@@ -8,13 +8,13 @@ import { type Outcome, toolResults, xdev } from "../support/xdev.ts";
 /** Runs an extension whose tool `probe` gives what `body` returns, or `error: …`. `turns` are the model's besides. */
 async function run(
   body: string,
-  options: { allow?: boolean; turns?: readonly object[]; tool?: string } = {},
+  options: { allow?: boolean; flags?: readonly string[]; turns?: readonly object[]; tool?: string } = {},
 ): Promise<{ outcome: Outcome; text: string; log: string }> {
   using folder = new Folder();
-  const { allow = false, turns = [], tool = "probe" } = options;
+  const { allow = false, flags = [], turns = [], tool = "probe" } = options;
   const extension = folder.file(
     "probe.ts",
-    `import { complete } from "xdev";
+    `import { complete, createBashTool, getAgentDir, SessionManager, VERSION } from "xdev";
 export default (pi) => pi.registerTool({
   name: ${JSON.stringify(tool)},
   description: "",
@@ -35,6 +35,7 @@ export default (pi) => pi.registerTool({
       ...["-p", "go", "--mode", "json", "--model", `replay:${replay}`, "-e", extension],
       ...["--data-dir", `${folder.path}/data`],
       ...(allow ? ["--allow-all=probe"] : []),
+      ...flags,
     ],
     { cwd: folder.path, env: { HOME: folder.path } },
   );
@@ -93,7 +94,38 @@ describe("a module without permissions", () => {
   });
 });
 
+describe("a module without permissions, and the agent's package", () => {
+  test("keeps sessions of its own in its storage, which is what getAgentDir gives", async () => {
+    const { text } = await run(`
+      const session = SessionManager.create("/p");
+      session.appendMessage({ role: "user", content: "x", timestamp: 1 });
+      const [listed] = await SessionManager.list("/p");
+      return [session.getSessionFile().startsWith(getAgentDir()), listed.firstMessage, getAgentDir(), VERSION].join();
+    `);
+    assert.match(text, /^true,x,.*\/data\/storage\/probe[^,]*,\d+\.\d+\.\d+/);
+  });
+
+  test("runs no command with the agent's own tool", async () => {
+    const { text } = await run(
+      'return (await createBashTool(process.cwd()).execute("1", { command: "true" })).content[0].text;',
+    );
+    assert.match(text, /^error: .*extension probe may not .*bash/);
+  });
+});
+
 describe("a module that may", () => {
+  test("runs commands with the agent's own tool, and finds what was too long in its storage", async () => {
+    const { text } = await run(
+      `
+      const result = await createBashTool(process.cwd()).execute("1", { command: "seq 1 3000" });
+      const { readFileSync } = await import("node:fs");
+      return [result.details.truncated, readFileSync(result.details.fullOutputPath, "utf8").length].join();
+    `,
+      { flags: ["--allow-run=bash"] },
+    );
+    assert.equal(text, "true,13893");
+  });
+
   test("gets an answer of the user's model, and no key", async () => {
     const { text } = await run('return complete("what do you know?", { systemPrompt: "Be short." });', {
       allow: true,
