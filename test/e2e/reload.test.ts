@@ -153,6 +153,32 @@ describe("a session", () => {
     );
   });
 
+  test("has the providers and flags of the new code, and none of what is gone", async () => {
+    using folder = scene();
+    const provider = (model: string) => `export default (pi) => {
+      pi.registerFlag("loud", { type: "boolean" });
+      pi.registerProvider("acme", {
+        baseUrl: "http://127.0.0.1:9/v1", api: "openai-completions", apiKey: "k",
+        models: [{ id: "${model}", name: "${model}" }],
+      });
+      pi.registerCommand("flag", { handler: () => "${model} " + pi.getFlag("loud") });
+    };`;
+    folder.file("data/config.yml", "extensionHost: { allowProviders: [prov] }\n");
+    folder.file("data/extensions/prov.ts", provider("first"));
+    await using client = new Client(folder, "- text: hi\n", "--loud");
+    const models = async () => JSON.stringify((await client.send({ type: "get_available_models" })).data);
+    assert.match(await models(), /"first"/);
+    assert.equal(await client.say("/flag"), "first true");
+    folder.file("data/extensions/prov.ts", provider("second"));
+    await client.say("/reload");
+    assert.match(await models(), /"second"/);
+    assert.doesNotMatch(await models(), /"first"/);
+    assert.equal(await client.say("/flag"), "second true");
+    rmSync(join(folder.path, "data/extensions/prov.ts"));
+    await client.say("/reload");
+    assert.doesNotMatch(await models(), /acme/);
+  });
+
   test("finds skills and prompt templates that came since it began", async () => {
     using folder = scene();
     await using client = new Client(folder, "- text: hi\n");

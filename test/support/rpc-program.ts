@@ -21,7 +21,13 @@ export class Client implements AsyncDisposable {
       stdio: ["pipe", "pipe", "inherit"],
     });
     createInterface({ input: this.child.stdout! }).on("line", (line) => {
-      this.records.push(JSON.parse(line) as Rec);
+      const record = JSON.parse(line) as Rec;
+      this.records.push(record);
+      // Nobody is there to be asked for permissions.
+      if (record.type === "extension_ui_request" && record.method === "input") {
+        const answer = { type: "extension_ui_response", id: record.id, cancelled: true };
+        this.child.stdin!.write(`${JSON.stringify(answer)}\n`);
+      }
       this.#wake();
     });
   }
