@@ -118,7 +118,7 @@ test("the state of an extension follows start, branch, tree, switch, compaction 
     );
 
     await client.compact();
-    assert.deepEqual(await command("/state"), { state: 2, log: ["session_compact 2"] });
+    assert.deepEqual(await command("/state"), { state: 2, log: ["session_compact manual 2"] });
     await client.prompt("/again");
     assert.equal(((await command("/state")) as { state: number }).state, 2);
   }
