@@ -52,7 +52,7 @@ export async function chooseNamed(spec: string, sources: Sources): Promise<Choic
   throw unknown(`no usable provider has a model "${spec}"`, spec, await usableIds(sources), sources);
 }
 
-/** `defaultModel`, else models.yml's first, else a built-in provider whose key is set, else a local server. */
+/** `defaultModel`, else models.yml's first, else a built-in provider whose key is set, else a local server, else an extension's. */
 export async function chooseDefault(sources: Sources): Promise<Choice> {
   const { file } = sources;
   const wanted = file.config.defaultModel;
@@ -69,8 +69,7 @@ export async function chooseDefault(sources: Sources): Promise<Choice> {
     }
   }
   const own = await customEntries(sources);
-  const brought = await registeredEntries(sources);
-  const usable = [...own, ...brought].find((entry) => entry.route);
+  const usable = own.find((entry) => entry.route);
   if (usable) return preferredOf(usable);
   // Who wrote the file wants its providers, and to know what they lack; not to pay somewhere else.
   if (own[0]) {
@@ -84,6 +83,10 @@ export async function chooseDefault(sources: Sources): Promise<Choice> {
   const local = await findLocal(sources.localServers, sources.signal);
   const found = local.find((entry) => entry.route);
   if (found) return preferredOf(found);
+  // Nobody chose these for what he says by merely having installed an extension.
+  const brought = await registeredEntries(sources);
+  const last = brought.find((entry) => entry.route);
+  if (last) return preferredOf(last);
   throw nothingUsable(sources, [...brought, ...local]);
 }
 
