@@ -176,12 +176,13 @@ declare module "xdev:agent" {
     context: [Named<"context"> & { messages: AgentMessage[] }, { messages?: AgentMessage[] }];
     /** Whatever is returned, but undefined, is sent in its place. */
     before_provider_request: [Named<"before_provider_request"> & { payload: any }, unknown];
-    after_provider_response: [
-      Named<"after_provider_response"> & { status: number; headers: Record<string, string> },
-      void,
-    ];
+    /** An event of the answer, as the provider sent it. */
     provider_stream_event: [
       Named<"provider_stream_event"> & { provider: string; api: string; model: string; data: any },
+      void,
+    ];
+    after_provider_response: [
+      Named<"after_provider_response"> & { status: number; headers: Record<string, string> },
       void,
     ];
     agent_start: [Named<"agent_start">, void];
@@ -287,6 +288,7 @@ declare module "xdev:agent" {
   export type ResourcesDiscoverEvent = ExtensionEvents["resources_discover"][0];
   export type UiPromptStartEvent = ExtensionEvents["ui_prompt_start"][0];
   export type UiPromptEndEvent = ExtensionEvents["ui_prompt_end"][0];
+  export type ProviderStreamEvent = ExtensionEvents["provider_stream_event"][0];
   export type ExtensionEvent = ExtensionEvents[keyof ExtensionEvents][0];
   export type ProjectTrustEventResult = any;
   export type SessionBeforeSwitchResult = Cancel;

@@ -2,6 +2,7 @@ declare module "xdev:agent" {
   import type {
     Context,
     ImageContent,
+    Message,
     Model,
     OAuthCredentials,
     OAuthLoginCallbacks,
@@ -136,12 +137,18 @@ declare module "xdev:agent" {
     abort(): void;
     shutdown(): void;
     getSystemPrompt(): string;
+    getSystemPromptOptions(): BuildSystemPromptOptions;
+    isProjectTrusted(): boolean;
+    scopedModels: readonly any[];
+
+    // Names of hooks, which are older.
+    exec(command: string, args?: string[], options?: ExecOptions): Promise<ExecResult>;
+    readonly sessionFile: string | undefined;
   }
 
   /** What handlers of commands get besides. */
   export interface ExtensionCommandContext extends ExtensionContext {
     waitForIdle(): Promise<void>;
-    getSystemPromptOptions(): BuildSystemPromptOptions;
     newSession(options?: {
       parentSession?: string;
       setup?: (session: any) => Promise<void>;
@@ -253,6 +260,32 @@ declare module "xdev:agent" {
     };
   }
 
+  export interface ModelRouteRequest<TState = any> {
+    model: Model;
+    thinkingLevel: ThinkingLevel;
+    reason: "user" | "continuation" | (string & {});
+    /** What it gave the last time. */
+    state?: TState;
+    messages: readonly Message[];
+    signal?: AbortSignal;
+    [more: string]: any;
+  }
+
+  export interface ModelRoute<TState = any> {
+    model: Model;
+    thinkingLevel: ThinkingLevel;
+    state?: TState;
+  }
+
+  export interface VirtualModel<TState = any> {
+    provider: string;
+    route(
+      request: ModelRouteRequest<TState>,
+      ctx: ExtensionContext,
+    ): ModelRoute<TState> | Promise<ModelRoute<TState>>;
+    [more: string]: any;
+  }
+
   export interface EventBus {
     /** Gives the function that ends it. */
     on(channel: string, listener: (data: any) => void): () => void;
@@ -339,7 +372,8 @@ declare module "xdev:agent" {
     registerMcpServer(...given: any[]): void;
     unregisterMcpServer(...given: any[]): void;
     getMcpServers(): any[];
-    registerVirtualModel(model: any): void;
+    /** Its `route` says which model each request goes to. */
+    registerVirtualModel<TState = any>(model: VirtualModel<TState>): void;
     unregisterVirtualModel(provider: string, id: string): void;
     registerProvider(name: string, config: ProviderConfig): void;
     unregisterProvider(name: string): void;
@@ -365,6 +399,8 @@ declare module "xdev:agent" {
     setSessionName(name: string): void | Promise<void>;
     /** False if there is no such model. */
     setModel(model: Model<any> | string): Promise<boolean>;
+    /** The session's settings. */
+    getSettings(): Record<string, any>;
     getThinkingLevel(): ThinkingLevel;
     setThinkingLevel(level: ThinkingLevel): void;
     events: EventBus;
@@ -373,6 +409,21 @@ declare module "xdev:agent" {
     typebox: any;
     /** What "xdev" exports. */
     pi: any;
+    /** What "zod" exports. */
+    zod: any;
+
+    // Names of hooks and of custom tools, which are older.
+    cwd: string;
+    ui: ExtensionUIContext;
+    hasUI: boolean;
+    send(content: string | (TextContent | ImageContent)[]): void;
+    /** What a tool has shown a preview of, and does when the model says so. */
+    pushPendingAction(action: {
+      label: string;
+      apply(reason: string): unknown;
+      reject?(reason: string): unknown;
+      [more: string]: any;
+    }): void;
   }
 
   export type ExtensionFactory = (pi: ExtensionAPI) => void | Promise<void>;
