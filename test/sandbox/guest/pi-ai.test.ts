@@ -54,6 +54,7 @@ describe("pi-ai and pi-agent-core in a guest", () => {
     agent: unknown;
     faux: unknown;
     refused: string;
+    protocols: Record<string, unknown[]>;
   };
 
   // From source the texts are built first.
@@ -82,6 +83,36 @@ describe("pi-ai and pi-agent-core in a guest", () => {
           await one.prompt("hi");
           return one.state.messages.map(({ role }) => role).join();
         };
+        const sse = (events) => events.map((event) => (event.type ? "event: " + event.type + "\\n" : "") + "data: " + JSON.stringify(event) + "\\n\\n").join("");
+        const chunk = (delta, finish_reason = null) => ({ id: "r", object: "chat.completion.chunk", choices: [{ index: 0, delta, finish_reason }] });
+        const chat = sse([chunk({ content: "he" }), chunk({ content: "llo" }), chunk({}, "stop")]) + "data: [DONE]\\n\\n";
+        const bodies = {
+          "openai-completions": chat,
+          "mistral-conversations": chat,
+          "anthropic-messages": sse([
+            { type: "message_start", message: { id: "m", type: "message", role: "assistant", content: [], model: "m", usage: { input_tokens: 1, output_tokens: 1 } } },
+            { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+            { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "hello" } },
+            { type: "content_block_stop", index: 0 },
+            { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { output_tokens: 2 } },
+            { type: "message_stop" },
+          ]),
+        };
+        const functions = { "openai-completions": m.streamSimpleOpenAICompletions, "mistral-conversations": m.streamSimpleMistral, "anthropic-messages": m.streamSimpleAnthropic };
+        const protocols = async () => {
+          const answers = {};
+          for (const [api, body] of Object.entries(bodies)) {
+            const model = { ...${MODEL}, api, baseUrl: "https://api.example/v1" };
+            let sent;
+            const fetch = async (input, init) => {
+              sent = [new URL(String(input.url ?? input)).host, JSON.stringify([...new Headers(init?.headers ?? input.headers)]).includes("my-own-key")];
+              return new Response(body, { headers: { "content-type": "text/event-stream" } });
+            };
+            const { content, errorMessage } = await functions[api](model, { systemPrompt: "s", messages: [{ role: "user", content: "x", timestamp: 1 }] }, { apiKey: "my-own-key", fetch }).result();
+            answers[api] = [errorMessage ?? content[0].text, ...(sent ?? [])];
+          }
+          return answers;
+        };
         export default (pi) => pi.registerTool({
           name: "compare",
           parameters: { type: "object", properties: { cases: { type: "array" } } },
@@ -92,6 +123,7 @@ describe("pi-ai and pi-agent-core in a guest", () => {
               core: Object.keys(core),
               faux: await faux(),
               agent: await agent(),
+              protocols: await protocols(),
               refused: await m.loginAnthropic().catch((error) => error.message),
             };
             return { content: [], details };
@@ -137,6 +169,15 @@ describe("pi-ai and pi-agent-core in a guest", () => {
 
   test("an agent of the extension's own runs over it", () => {
     assert.match(String(inside.agent), /user,assistant$/);
+  });
+
+  test("the protocols speak from inside with a key of the extension's own", () => {
+    const spoken = ["hello", "api.example", true];
+    assert.deepEqual(inside.protocols, {
+      "openai-completions": spoken,
+      "mistral-conversations": spoken,
+      "anthropic-messages": spoken,
+    });
   });
 
   test("a login is refused with what to do", () => {
