@@ -77,6 +77,7 @@ export const SOURCE_NAMES = [
   "punycode",
   "http",
   "https",
+  "web:atomics",
   "web:clone",
   "web:compression",
   "web:fetch",

@@ -1,6 +1,6 @@
 /** Plays a session of an expectation: the compiled program in rpc mode, the extension as it is, a scripted model and user. */
 import assert from "node:assert/strict";
-import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { storageName } from "../../sandbox/permissions/folders.ts";
@@ -244,20 +244,37 @@ class Scene {
     if ("never" in step) {
       if (this.#records.some((record) => matches(record, step.never))) this.#fail(text);
     } else if ("entry" in step) {
-      await this.#entry(step.entry);
+      await this.#soon(text, async () => {
+        await this.#send({ type: "get_entries" });
+        const response = await this.#until("the entries", () => this.#response(this.#last));
+        const isThere = matches(response, { data: { entries: [step.entry] } });
+        return isThere ? undefined : JSON.stringify(response).slice(-2000);
+      });
     } else if ("file" in step) {
       const path = join(this.#folder.path, this.#relative(step.file));
-      const content = existsSync(path) ? readFileSync(path, "utf8") : null;
-      if (step.contains === null ? content !== null : content?.includes(step.contains) !== true) {
-        this.#fail(`${text}, and it has ${content}`);
-      }
-    } else {
-      const output = execFileSync("/bin/sh", ["-ec", step.shell], {
-        cwd: this.#places.WORK,
-        stdio: "pipe",
-        env: { PATH: process.env.PATH },
+      await this.#soon(text, () => {
+        const content = existsSync(path) ? readFileSync(path, "utf8") : null;
+        const isRight = step.contains === null ? content === null : content?.includes(step.contains);
+        return isRight === true ? undefined : String(content);
       });
-      if (!output.toString().includes(step.contains ?? "")) this.#fail(`${text}, and it printed ${output}`);
+    } else {
+      await this.#soon(text, () => {
+        const { status, stdout, stderr } = spawnSync("/bin/sh", ["-ec", step.shell], {
+          cwd: this.#places.WORK,
+          encoding: "utf8",
+          env: { PATH: process.env.PATH },
+        });
+        return status === 0 && stdout.includes(step.contains ?? "") ? undefined : `${stdout}${stderr}`;
+      });
+    }
+  }
+
+  /** What an extension does of its own accord may come a little later: `look` gives undefined when it is there, or what is instead. */
+  async #soon(what: string, look: () => string | undefined | Promise<string | undefined>): Promise<void> {
+    const deadline = Date.now() + HANG_MS;
+    for (let found = await look(); found !== undefined; found = await look()) {
+      if (Date.now() > deadline) this.#fail(`${what}, and there is: ${found}`);
+      await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
 
@@ -282,20 +299,6 @@ class Scene {
     const response = await this.#until("a response", () => this.#response(this.#last));
     if (!matches(response, expected))
       this.#fail(`expected ${JSON.stringify(expected)}, got ${JSON.stringify(response)}`);
-  }
-
-  /** What an extension does of its own accord may come a little later. */
-  async #entry(expected: Partial): Promise<void> {
-    const deadline = Date.now() + HANG_MS;
-    for (;;) {
-      await this.#send({ type: "get_entries" });
-      const response = await this.#until("the entries", () => this.#response(this.#last));
-      if (matches(response, { data: { entries: [expected] } })) return;
-      if (Date.now() > deadline) {
-        this.#fail(`no entry like ${JSON.stringify(expected)}: ${JSON.stringify(response).slice(-2000)}`);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    }
   }
 
   async #answer(title: string, answer: string | boolean | null): Promise<void> {

@@ -11,6 +11,7 @@ const GLOBALS: Readonly<Record<string, readonly string[]>> = {
   perf_hooks: ["performance"],
   process: ["process=default"],
   timers: ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"],
+  "web:atomics": ["SharedArrayBuffer=memory", "Atomics=atomics"],
   "web:clone": ["structuredClone"],
   "web:compression": ["CompressionStream", "DecompressionStream"],
   "web:fetch": ["fetch", "Headers", "Request", "Response", "FormData", "Blob", "File"],
