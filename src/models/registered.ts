@@ -23,7 +23,13 @@ const line = v.pipe(
   v.maxLength(4000),
   v.check((text) => !/[\0\r\n]/.test(text), "one line"),
 );
-const name = v.pipe(v.string(), v.minLength(1), v.maxLength(200));
+const name = v.pipe(
+  v.string(),
+  v.minLength(1),
+  v.maxLength(200),
+  // It is shown in lists, a line each.
+  v.check((text) => !/\p{Cc}|\p{Zl}|\p{Zp}/u.test(text), "one line"),
+);
 const noList = v.check((value: unknown) => !Array.isArray(value), "an object");
 const record = v.pipe(v.unknown(), noList, v.record(v.string(), v.unknown()));
 const headers = v.pipe(

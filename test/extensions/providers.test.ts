@@ -101,6 +101,11 @@ describe("a name", () => {
       `{ baseUrl: "https://x.example", headers: { a: "b\\r\\nc" }, models: [{ id: "m" }] }`,
     ],
     [
+      "used for a model with two lines in its id",
+      "mine",
+      `{ baseUrl: "https://x.example", models: [{ id: "m\\nopenai/other" }] }`,
+    ],
+    [
       "used for one model twice",
       "mine",
       `{ baseUrl: "https://x.example", models: [{ id: "m" }, { id: "m" }] }`,
