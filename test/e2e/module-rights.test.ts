@@ -19,7 +19,7 @@ export default (pi) => pi.registerTool({
   name: ${JSON.stringify(tool)},
   description: "",
   parameters: { type: "object", properties: {} },
-  async execute() {
+  async execute(_id, _params, _signal, _onUpdate, ctx) {
     try {
       return String(await (async () => { ${body} })());
     } catch (error) {
@@ -114,6 +114,23 @@ describe("a module without permissions, and the agent's package", () => {
 });
 
 describe("a module that may", () => {
+  test("has a branch summarised by the user's model, for a compaction of its own", async () => {
+    const { text } = await run(
+      `
+      const { compact, prepareCompaction, generateBranchSummary } = await import("xdev");
+      const session = SessionManager.inMemory("/");
+      for (const part of ["a", "b", "c"]) session.appendMessage({ role: "user", content: part.repeat(400), timestamp: 1 });
+      const settings = { enabled: true, reserveTokens: 0, keepRecentTokens: 90 };
+      const prepared = prepareCompaction(session.getBranch(), settings);
+      const { summary, firstKeptEntryId } = await compact(prepared, ctx.model);
+      const left = await generateBranchSummary(session.getBranch(), { model: ctx.model });
+      return [summary, firstKeptEntryId === session.getLeafId(), left.summary].join();
+    `,
+      { allow: true, turns: [{ text: "in short" }, { text: "what was left" }] },
+    );
+    assert.equal(text, "in short,true,what was left");
+  });
+
   test("runs commands with the agent's own tool, and finds what was too long in its storage", async () => {
     const { text } = await run(
       `

@@ -76,6 +76,12 @@ export function contextMaker(
       registry.context.cwd,
     ).options;
   const exec = runner(importOwn);
+  // They end with the extension, as all do.
+  const timers = {
+    setTimeout: (...args: Parameters<typeof setTimeout>) => setTimeout(...args),
+    setInterval: (...args: Parameters<typeof setInterval>) => setInterval(...args),
+    clearTimer: (timer: Parameters<typeof clearTimeout>[0]): void => clearTimeout(timer),
+  };
   const make = (signal: AbortSignal) => ({
     ui,
     hasUI,
@@ -94,8 +100,9 @@ export function contextMaker(
     signal,
     ...members,
     getSystemPromptOptions: promptOptions,
-    // Hooks have these here.
+    // Hooks and oh-my-pi have these here.
     exec,
+    ...timers,
     get sessionFile() {
       return session.state.file ?? null;
     },

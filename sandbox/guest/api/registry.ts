@@ -238,6 +238,13 @@ export function createExtensionApi(
     },
     registerMcpServer: absent("registerMcpServer"),
     unregisterMcpServer: absent("unregisterMcpServer"),
+    // Of oh-my-pi.
+    registerAssistantThinkingRenderer: absent("registerAssistantThinkingRenderer"),
+    registerComposerShape: absent("registerComposerShape"),
+    registerFileDeleteFallback: absent("registerFileDeleteFallback"),
+    registerFileWriteFallback: absent("registerFileWriteFallback"),
+    setServiceTier: absent("setServiceTier"),
+    getServiceTiers: () => ({}),
     getMcpServers: () => [],
     registerVirtualModel(model: unknown): void {
       const { name, config } = virtualModels().add(model);

@@ -58,7 +58,17 @@ export default function (pi: HookAPI) {
 }
 `;
 
-const NOT_TOOLS = `export default (pi) => { pi.registerCommand("c", { handler() {} }); return { dispose() {}, name: "thing" }; };`;
+const NOT_TOOLS = `export default (pi) => {
+  for (const method of ["registerAssistantThinkingRenderer", "registerComposerShape", "registerFileWriteFallback", "setServiceTier"]) pi[method](() => {});
+  pi.registerTool({
+    name: "waits", description: "", parameters: { type: "object" },
+    async execute(id, params, signal, onUpdate, ctx) {
+      ctx.clearTimer(ctx.setInterval(() => { throw new Error("it goes on"); }, 1));
+      await new Promise((resolve) => ctx.setTimeout(resolve, 5));
+      return { content: [{ type: "text", text: JSON.stringify(pi.getServiceTiers()) }], details: {} };
+    },
+  });
+  pi.registerCommand("c", { handler() {} }); return { dispose() {}, name: "thing" }; };`;
 
 describe("modules of older kinds", () => {
   let folder: Folder;
@@ -120,6 +130,11 @@ describe("modules of older kinds", () => {
       loaded.manager.commands().map(({ command }) => command),
       ["c"],
     );
+  });
+
+  test("what oh-my-pi has and xdev has not breaks nothing", async () => {
+    const result = await tool("waits").execute("id-5", {});
+    assert.deepEqual(result.content, [{ type: "text", text: "{}" }]);
   });
 
   test("a hook is told of the session under its older name, and may cancel", async () => {
