@@ -3,116 +3,37 @@
  * tools and commands, and ends them (extension-protocol.md §1, §7).
  */
 import type { Rights } from "../../sandbox/broker/broker.ts";
-import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
-import { type Cache, openCache } from "../base/cache.ts";
+import { openCache } from "../base/cache.ts";
 import { log } from "../base/log.ts";
 import { oneLine, stripControls } from "../base/text.ts";
 import { withTimeout } from "../base/time.ts";
 import type { ExtensionHostSettings } from "../config/settings.ts";
-import { didYouMean } from "../config/suggest.ts";
 import { loadPlatform } from "../platform/index.ts";
 import { EventBus } from "./bus.ts";
 import type { CallServices } from "./calls.ts";
 import type { Interceptor } from "./chain.ts";
-import type { Channel } from "./channel.ts";
 import type { ExtensionSource } from "./discovery.ts";
 import { EventSender } from "./event-sender.ts";
-import type { Extension, ExtensionHandlers, ExtensionIdentity } from "./extension.ts";
-import { type ActionFrame, API_EVENTS, EVENT_NAMES, type EventName, FAMILY_EVENTS } from "./frame.ts";
+import type { Extension, ExtensionHandlers } from "./extension.ts";
+import type { EventName } from "./frame.ts";
 import { Guests } from "./guests.ts";
 import { extensionInterceptor, missingInterceptor } from "./interceptor.ts";
+import type { ExtensionCommand, LoadFailure, ManagerHost, ManagerOptions } from "./manager-types.ts";
 import type { Member, MemberMaker } from "./member.ts";
 import { assignNames, BUILTIN_COMMANDS, processToolName, workerToolName } from "./names.ts";
 import { Offers } from "./offers.ts";
 import { planReload, type ReloadPlan } from "./reload.ts";
 import type { DrawResult } from "./render/lookup.ts";
+import { afterDeath, failuresOf, requiredNames, unknownEvents } from "./told.ts";
 import { type ExtensionTool, extensionTool } from "./tools.ts";
-import type { Authority } from "./worker.ts";
 
-/** Why one extension is not there (wire-notes.md, "Handshake"). */
-export interface LoadFailure {
-  name: string;
-  path: string;
-  kind: "process" | "worker";
-  reason: string;
-  exitCode?: number;
-  signal?: string;
-  /** The last lines of its log, at most 20. */
-  log: readonly string[];
-}
-
-/** What the session does with what extensions ask for. */
-export interface ManagerHost extends CallServices {
-  /** Tells the user something once: a retired extension, a skipped tool. */
-  notice(text: string): void;
-  /**
-   * `rights` are those of a module; a process extension has none of its own. `isProjects`: the project brings it, so that its name
-   * says nothing about what the user meant by that name.
-   */
-  action(
-    name: string,
-    frame: ActionFrame,
-    rights: Rights | undefined,
-    isProjects: boolean,
-    extension: Extension,
-  ): void;
-  /** The tools of extensions have changed: one was retired, or is back. */
-  toolsChanged?(): void;
-  /** Extensions have been exchanged; told before `toolsChanged`. */
-  reloaded?(): void;
-  /** An extension is not there any more, or another takes its place: what it registered by actions is void. */
-  left?(extension: string): void;
-  /** A line of an extension's own log; false if it was dropped, and should be shown nowhere. */
-  log?(extension: string, level: string, text: string): boolean;
-}
-
-export interface ManagerOptions {
-  sources: readonly ExtensionSource[];
-  settings: ExtensionHostSettings;
-  env: Record<string, string | undefined>;
-  /** Where bundles are kept (src/base/cache.ts); none without it. */
-  dataDir?: string;
-  /** In the place of that of the data dir. */
-  cache?: Cache;
-  /**
-   * What a module's registrations may depend on besides its code (permissions, folders, environment), as a text that changes with
-   * it; undefined if that can't be told. Without it none is left asleep (sleep.ts).
-   */
-  circumstances?: (source: ExtensionSource) => Promise<string | undefined>;
-  /** What there is at a reload. Without it: the same sources. */
-  rediscover?: () => Promise<Discovered>;
-  /**
-   * What a module may do, once its bundle is known; without it, nothing. `hold` stops its clocks while the user is asked. Called
-   * for each of its lives.
-   */
-  authority?: (source: ExtensionSource, bundle: LoadedBundle, hold: () => () => void) => Promise<Authority>;
-  /** What watches or stands in for a channel (`xdev ext trace`, `xdev ext replay`). */
-  wrapChannel?: (channel: Channel, identity: ExtensionIdentity) => Channel;
-  /** Where modules run, if a worker was prepared already. */
-  guests?: Guests;
-  /** Called when all extensions have been started and nothing is left but to wait for them. */
-  onStarted?: () => void;
-  host: ManagerHost;
-}
-
-export interface Discovered {
-  sources: readonly ExtensionSource[];
-  settings: ExtensionHostSettings;
-  /** What the project's extensions are now is not trusted: those that run are left as they are, and no others are loaded. */
-  keepsProjects: boolean;
-}
-
-export interface ExtensionCommand {
-  extension: Extension;
-  command: string;
-  description: string;
-  /** What may follow it, for completion. */
-  completions: readonly string[];
-  /** Whether there is something to offer behind it (`offers.complete`). */
-  completes: boolean;
-  /** The word that a user types, `/ext:<extension>:<command>`. */
-  word: string;
-}
+export type {
+  Discovered,
+  ExtensionCommand,
+  LoadFailure,
+  ManagerHost,
+  ManagerOptions,
+} from "./manager-types.ts";
 
 /** So much is told once of what extensions register. */
 const MOST_NOTICES = 300;
@@ -546,45 +467,3 @@ const NO_RIGHTS: Rights = {
   },
   has: () => false,
 };
-
-function failuresOf(extension: Extension): LoadFailure[] {
-  if (extension.state !== "failed") return [];
-  const { name, path, kind, reason = "failed", end, lastLog } = extension;
-  return [
-    {
-      name,
-      path,
-      kind,
-      reason,
-      ...(end?.exitCode === undefined ? {} : { exitCode: end.exitCode }),
-      ...(end?.signal === undefined ? {} : { signal: end.signal }),
-      log: lastLog,
-    },
-  ];
-}
-
-/** The extensions without which the user wants no tool to run. */
-function requiredNames(settings: ExtensionHostSettings): string[] {
-  return Object.entries(settings.overrides).flatMap(([name, own]) => (own.required ? [name] : []));
-}
-
-/** A policy that misspells `tool_call` would be none, and nobody would know. */
-function unknownEvents({ name, kind, capabilities }: Extension): string[] {
-  const known: readonly string[] = kind === "process" ? EVENT_NAMES : API_EVENTS;
-  return (capabilities?.events ?? [])
-    .filter((event) => !known.includes(event))
-    .map((event) =>
-      FAMILY_EVENTS.has(event)
-        ? `extension ${name} listens to ${event}, which xdev does not send`
-        : `extension ${name} listens to ${oneLine(event)}, which does not exist.${didYouMean(event, known)}`,
-    );
-}
-
-/** What the user is told besides the reason. */
-function afterDeath(extension: Extension): string {
-  if (extension.state === "restarting") return "it is being restarted";
-  if (extension.isPolicy && !extension.failOpen && extension.limits.onDeath !== "prune") {
-    return "every tool call is denied until it is started anew";
-  }
-  return "it is off now";
-}
