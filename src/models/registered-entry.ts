@@ -30,7 +30,8 @@ export async function registeredEntry(
   });
   const usesLogin = logins === true;
   const entry: ProviderEntry = { name, source: "extension", extension: backend.extension, models, usesLogin };
-  const isElsewhere = models.some(({ baseUrl }) => !isLoopbackUrl(baseUrl));
+  // A stream of its own connects to nothing but what the extension was granted.
+  const isElsewhere = !backend.stream && models.some(({ baseUrl }) => !isLoopbackUrl(baseUrl));
   const reason =
     offline && isElsewhere
       ? "offline, and it is not on this machine"

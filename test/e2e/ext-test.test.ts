@@ -323,6 +323,32 @@ steps:
     assert.deepEqual(all.left(), ["mine"]);
   });
 
+  test("reaches the models of the extension itself, which answer in the sandbox", async () => {
+    using all = scene();
+    all.folder.file(
+      "ext/greeter.ts",
+      `export default (pi) => pi.registerProvider("echo", {
+  api: "echo", models: [{ id: "one", name: "One", contextWindow: 1000, maxTokens: 100 }],
+  async *streamSimple(model, context) {
+    const text = "you said " + context.messages.filter(({ role }) => role === "user").map(({ content }) => typeof content === "string" ? content : content[0].text).at(-1);
+    yield { type: "start" };
+    yield { type: "text_start", contentIndex: 0 };
+    yield { type: "text_delta", contentIndex: 0, delta: text };
+    yield { type: "text_end", contentIndex: 0, content: text };
+    yield { type: "done", reason: "stop", message: { role: "assistant", model: model.id, content: [{ type: "text", text }] } };
+  },
+});`,
+    );
+    const outcome = await all.run(`allow: { provider: true }
+registers: { providers: [echo] }
+steps:
+  - rpc: { type: set_model, provider: echo, modelId: one }
+  - prompt: hello
+    expect: [{ message: { role: assistant, contains: you said hello } }, { not: { request: {} } }]
+`);
+    assert.equal(outcome.status, 0, outcome.stdout + outcome.stderr);
+  });
+
   test("grants what a package declares if --allow says so", async () => {
     using all = scene();
     all.folder.file("declaring/index.ts", EXTENSION);
