@@ -1,11 +1,12 @@
 /**
- * Benchmarks, as ratios to what is compared with: the start of the compiled program, the protocol of extensions, the sandbox, and
- * sessions.
+ * Benchmarks, as ratios to what is compared with: the start of the compiled program, the protocol of extensions, the sandbox, sessions,
+ * and the extension API.
  *
  * Usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
  *        scripts/bench protocol [--runs N] [--json] [--spread]
  *        scripts/bench sandbox [--runs N] [--json]
  *        scripts/bench session [--runs N] [--json]
+ *        scripts/bench api [--runs N] [--json]
  *
  * Exit status: 0 all targets met, 1 one missed or a run failed, 2 wrong use.
  */
@@ -16,13 +17,14 @@ const USAGE = `usage: scripts/bench start [--runs N] [--json] [--xdev FILE]
        scripts/bench protocol [--runs N] [--json] [--spread]
        scripts/bench sandbox [--runs N] [--json]
        scripts/bench session [--runs N] [--json]
+       scripts/bench api [--runs N] [--json]
   --runs N     rounds, at least 15; default 25, of the protocol 60
   --json       print all figures as JSON
   --xdev FILE  measure this executable; default dist/xdev, built if it is missing
   --spread     leave it to the kernel which cores are used; default one, where there is taskset`;
 const MINIMUM_RUNS = 15;
 
-const BENCHMARKS = ["start", "protocol", "sandbox", "session"] as const;
+const BENCHMARKS = ["start", "protocol", "sandbox", "session", "api"] as const;
 type Benchmark = (typeof BENCHMARKS)[number];
 
 interface Options {
@@ -42,7 +44,7 @@ async function main(): Promise<number> {
     return 2;
   }
   try {
-    return await { start, protocol, sandbox, session }[options.benchmark](options);
+    return await { start, protocol, sandbox, session, api }[options.benchmark](options);
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     return 1;
@@ -87,6 +89,16 @@ async function session({ runs, json }: Options): Promise<number> {
   const result = await benchmarkSession({ runs, progress });
   console.log(json ? sessionJson(result) : sessionText(result));
   return judgeSession(result).every(({ met }) => met) ? 0 : 1;
+}
+
+async function api({ runs, json }: Options): Promise<number> {
+  const [{ benchmarkApi }, { apiJson, apiText, judgeApi }] = await Promise.all([
+    import("./benchmarks/api.ts"),
+    import("./benchmarks/api-report.ts"),
+  ]);
+  const result = await benchmarkApi({ runs, progress });
+  console.log(json ? apiJson(result) : apiText(result));
+  return judgeApi(result).every(({ met }) => met) ? 0 : 1;
 }
 
 function progress(text: string): void {

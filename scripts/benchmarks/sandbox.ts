@@ -135,7 +135,7 @@ async function measureLoads(
   return { loads, idleMb: (memory[20] - memory[1]) / 19 };
 }
 
-function runProgram(program: string, args: readonly string[], cwd: string): unknown {
+export function runProgram(program: string, args: readonly string[], cwd: string): unknown {
   const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: "utf8", timeout: 120_000 });
   if (status !== 0) throw new Error(`${args.join(" ")}: status ${status}\n${stdout}${stderr}`);
   return JSON.parse(stdout);

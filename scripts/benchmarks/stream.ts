@@ -12,24 +12,8 @@ export type StreamFigures = Record<Tokens, { discarded: number; json: number }>;
 
 /** Throws when a run fails. */
 export async function measureStream(scratch: string, runs: number): Promise<StreamFigures> {
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: (request) =>
-      new Response(answer(Number(new URL(request.url).pathname.split("/")[1])), {
-        headers: { "content-type": "text/event-stream" },
-      }),
-  });
+  const server = await serveAnswers(scratch);
   try {
-    await mkdir(scratch, { recursive: true });
-    const provider = (tokens: number) => ({
-      baseUrl: `http://127.0.0.1:${server.port}/${tokens}`,
-      api: "openai-completions",
-      apiKey: "a-key-for-the-benchmark",
-      models: [{ id: "m" }],
-    });
-    const providers = Object.fromEntries(TOKENS.map((tokens) => [`t${tokens}`, provider(tokens)]));
-    await writeFile(join(scratch, "models.yml"), JSON.stringify({ providers }));
     const figures = {} as StreamFigures;
     for (const tokens of TOKENS) {
       const samples = { discarded: [] as number[], json: [] as number[] };
@@ -46,6 +30,31 @@ export async function measureStream(scratch: string, runs: number): Promise<Stre
   } finally {
     await server.stop(true);
   }
+}
+
+/**
+ * A server of answers of so many tokens, as fast as they are taken, and the file of its models `t5000/m`, … in `dataDir`. The caller
+ * stops it.
+ */
+export async function serveAnswers(dataDir: string): Promise<Bun.Server<undefined>> {
+  const server = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) =>
+      new Response(answer(Number(new URL(request.url).pathname.split("/")[1])), {
+        headers: { "content-type": "text/event-stream" },
+      }),
+  });
+  await mkdir(dataDir, { recursive: true });
+  const provider = (tokens: number) => ({
+    baseUrl: `http://127.0.0.1:${server.port}/${tokens}`,
+    api: "openai-completions",
+    apiKey: "a-key-for-the-benchmark",
+    models: [{ id: "m" }],
+  });
+  const providers = Object.fromEntries(TOKENS.map((tokens) => [`t${tokens}`, provider(tokens)]));
+  await writeFile(join(dataDir, "models.yml"), JSON.stringify({ providers }));
+  return server;
 }
 
 async function processorTime(scratch: string, tokens: Tokens, mode: "text" | "json"): Promise<number> {
