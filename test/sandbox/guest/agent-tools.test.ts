@@ -1,6 +1,6 @@
 /** The tool factories of the agent's package in a guest: over its own rights, and over operations of its own. */
 import assert from "node:assert/strict";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 import { FakeRights } from "../../support/broker.ts";
 import { type Guest, guestOf, type Scenario } from "./run-guest.ts";
@@ -299,9 +299,12 @@ describe("tools that an extension makes with the agent's factories", () => {
   });
 
   test("output that is too long is kept in the extension's storage", async () => {
+    const old = guest.folder.file("data/output/bash-0000.txt", "of another day");
+    utimesSync(old, new Date(0), new Date(0));
     const { truncated, fullOutputPath } = await run<{ truncated: boolean; fullOutputPath: string }>("spill");
     assert.equal(truncated, true);
     assert.ok(fullOutputPath.startsWith(`${guest.folder.path}/data/output/`), fullOutputPath);
     assert.equal(readFileSync(fullOutputPath, "utf8").split("\n").length, 5001);
+    assert.equal(existsSync(old), false);
   });
 });

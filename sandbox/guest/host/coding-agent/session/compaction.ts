@@ -7,12 +7,7 @@ import {
   estimateTokens,
   getLastAssistantUsage,
 } from "../tokens.ts";
-import {
-  branchOf,
-  getLatestCompactionEntry,
-  type SessionEntry,
-  sessionEntryToContextMessages,
-} from "./entries.ts";
+import { getLatestCompactionEntry, type SessionEntry, sessionEntryToContextMessages } from "./entries.ts";
 
 type Message = ReturnType<typeof sessionEntryToContextMessages>[number];
 
@@ -255,5 +250,3 @@ export async function generateBranchSummary(
     return { error: error instanceof Error ? error.message : String(error) };
   }
 }
-
-export { branchOf };
