@@ -141,6 +141,11 @@ declare module "xdev:agent" {
     isProjectTrusted(): boolean;
     scopedModels: readonly any[];
 
+    /** As the global ones; they end with the extension. */
+    setTimeout(handler: () => void, ms?: number): any;
+    setInterval(handler: () => void, ms?: number): any;
+    clearTimer(timer: any): void;
+
     // Names of hooks, which are older.
     exec(command: string, args?: string[], options?: ExecOptions): Promise<ExecResult>;
     readonly sessionFile: string | undefined;
@@ -369,9 +374,17 @@ declare module "xdev:agent" {
       transform: (markdown: string, context: any) => string,
       options?: { messageTypes?: readonly string[] },
     ): void;
+    // Others of this family have these; here they do nothing.
     registerMcpServer(...given: any[]): void;
     unregisterMcpServer(...given: any[]): void;
     getMcpServers(): any[];
+    registerAssistantThinkingRenderer(...given: any[]): void;
+    registerComposerShape(...given: any[]): void;
+    registerFileDeleteFallback(...given: any[]): void;
+    registerFileWriteFallback(...given: any[]): void;
+    setServiceTier(...given: any[]): any;
+    getServiceTiers(...given: any[]): any;
+
     /** Its `route` says which model each request goes to. */
     registerVirtualModel<TState = any>(model: VirtualModel<TState>): void;
     unregisterVirtualModel(provider: string, id: string): void;
