@@ -5,6 +5,18 @@
 import type { Dialog } from "../../sandbox/permissions/prompt.ts";
 import { holdOutput, isTerminal, print } from "../base/output.ts";
 
+let last: Promise<unknown> = Promise.resolve();
+
+/**
+ * Does what puts a question and waits for its answer when no other question stands, whoever puts it: while one stands, the text of
+ * another is kept back, and the user's answer would be to both.
+ */
+export function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  const answer = last.then(work);
+  last = answer.catch(() => {});
+  return answer;
+}
+
 /** A line that comes sooner than this after its question was typed before it, in ms. */
 const TOO_SOON_MS = 100;
 
@@ -14,15 +26,21 @@ export function terminalDialog(interrupt: AbortSignal): Dialog | undefined {
   return {
     write: (text) => print("stderr", text),
     async readLine(signal) {
+      // A question that did not wait for its turn has not been seen.
+      if (isReading) return undefined;
       const release = holdOutput();
+      isReading = true;
       try {
         return await readLine(AbortSignal.any([signal, interrupt]));
       } finally {
+        isReading = false;
         release();
       }
     },
   };
 }
+
+let isReading = false;
 
 /** Standard input has ended (Ctrl+D): nothing more comes of it, and nobody says so a second time. */
 let hasEnded = false;

@@ -26,7 +26,7 @@ export async function login(
   let loggingIn: LoginProvider | undefined;
   const loginQuestion: ProviderDialog = async (extension, asked) => {
     if (loggingIn?.extension !== extension) throw new Error("nobody is logging in with this extension");
-    return dialog.question(asked);
+    return dialog.question(asked, extension.name);
   };
   const host = { interrupt, user, loginQuestion };
   return withProviders(options, dataDir, host, async ({ desk }) => {

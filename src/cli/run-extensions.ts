@@ -264,9 +264,13 @@ function mayBeTerminal(): boolean {
 /** Who is asked for permissions: the user at the terminal, if there is one. */
 export async function terminalUser(interrupt: AbortSignal): Promise<User | undefined> {
   if (!mayBeTerminal()) return undefined;
-  const { terminalDialog } = await import("./ask.ts");
+  const { inTurn, terminalDialog } = await import("./ask.ts");
   const dialog = terminalDialog(interrupt);
   if (!dialog) return undefined;
   const { dialogUser } = await import("../../sandbox/permissions/prompt.ts");
-  return dialogUser(dialog);
+  const user = dialogUser(dialog);
+  return {
+    ask: (question) => inTurn(() => user.ask(question)),
+    askAtLoad: (question) => inTurn(() => user.askAtLoad(question)),
+  };
 }
