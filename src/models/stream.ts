@@ -19,6 +19,7 @@ import manifest from "../../package.json" with { type: "json" };
 import { errorText } from "../base/errors.ts";
 import { clean, type Party, type RequestFailure } from "./failure.ts";
 import { DEFAULT_POLICY, type FetchPolicy, guardedFetch } from "./fetch.ts";
+import { withoutSdkHeaders } from "./sdk-headers.ts";
 
 export const USER_AGENT = `xdev/${manifest.version}`;
 
@@ -92,7 +93,12 @@ async function run(
   const request: SimpleStreamOptions = {
     ...options,
     apiKey: auth.apiKey,
-    headers: { ...auth.headers, ...options.headers },
+    headers: {
+      // A module's stream is none of the SDKs here, and need not know which variables there are.
+      ...(route.isPaced ? {} : withoutSdkHeaders(model, auth.apiKey)),
+      ...auth.headers,
+      ...options.headers,
+    },
     env: { ...auth.env, ...options.env },
     identity: { userAgent: { custom: USER_AGENT }, attribution: null },
     // Ours come before the SDK's: retries in `fetch`, and the idle limit in place of one over the whole request.
