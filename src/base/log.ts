@@ -20,10 +20,35 @@ export function addSecret(value: string | undefined): void {
   secrets.add(JSON.stringify(value).slice(1, -1));
 }
 
+/** So many of one extension are hidden; of more, the latest. */
+const MOST_OF_ONE = 100;
+const given = new Map<string, Set<string>>();
+
+/**
+ * Like `addSecret`, for what an extension says is one: it may say so again and again, and of what is none. Neither fills memory, and
+ * no sentence or address can be hidden so.
+ */
+export function addSecretOf(owner: string, value: string | undefined): void {
+  if (!value || value.length < 6 || PLACEHOLDERS.has(value) || /^[a-z]{6,15}$|\s|:\/\//.test(value)) return;
+  const own = given.get(owner) ?? new Set();
+  given.set(owner, own);
+  for (const form of [value, JSON.stringify(value).slice(1, -1)]) {
+    own.delete(form);
+    own.add(form);
+  }
+  for (const oldest of own) {
+    if (own.size <= MOST_OF_ONE) break;
+    own.delete(oldest);
+  }
+}
+
 /** `text` with each known secret replaced by `[secret]`. Everything that is printed or stored as an error goes through it. */
 export function redact(text: string): string {
   let result = text;
   for (const secret of secrets) result = result.replaceAll(secret, "[secret]");
+  for (const own of given.values()) {
+    for (const secret of own) result = result.replaceAll(secret, "[secret]");
+  }
   return result;
 }
 

@@ -40,7 +40,7 @@ const usage = v.object({
   output: amount,
   cacheRead: amount,
   cacheWrite: amount,
-  reasoning: v.nullish(v.pipe(v.number(), v.finite(), v.minValue(0))),
+  reasoning: v.nullish(v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e12))),
   totalTokens: amount,
   cost: v.nullish(
     v.object({ input: amount, output: amount, cacheRead: amount, cacheWrite: amount, total: amount }),

@@ -4,7 +4,7 @@
  */
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import { errorText, XdevError } from "../base/errors.ts";
-import { addSecret, log } from "../base/log.ts";
+import { addSecretOf, log } from "../base/log.ts";
 import { withTimeout } from "../base/time.ts";
 import type { CredentialStore, Credentials, Owner } from "../models/credentials.ts";
 import { clean } from "../models/failure.ts";
@@ -26,6 +26,11 @@ const AUTH_MS = 20_000;
 /** The longest login, in ms. While the user is asked, no clock runs. */
 const LOGIN_MS = 15 * 60_000;
 const MAX_KEY = 64 * 1024;
+/** So many providers one extension may have, and so much it may ask for while extensions load. */
+const MAX_PROVIDERS = 50;
+const MAX_EARLY = 200;
+/** So much the user is told of one extension's providers. */
+const MAX_NOTICES = 20;
 
 export interface ProviderDeskOptions {
   /** Where the providers are kept, by name. */
@@ -59,6 +64,8 @@ export class ProviderDesk {
   readonly #entries = new Map<string, Entry>();
   readonly #changing = new Set<Promise<void>>();
   readonly #renewing = new Map<string, Promise<Credentials | undefined>>();
+  /** What the user was told, by the paths of extensions. */
+  readonly #told = new Map<string, Set<string>>();
   /** What was registered while extensions load, all at once: of two that want one name, the order of the chain decides. */
   #early: { extension: Extension; act: () => void }[] | undefined = [];
 
@@ -74,8 +81,10 @@ export class ProviderDesk {
     isProjects: boolean,
   ): void {
     const act = () => this.#act(extension, action, payload, rights, isProjects);
-    if (this.#early) this.#early.push({ extension, act });
-    else act();
+    if (!this.#early) return act();
+    if (this.#early.filter((one) => one.extension === extension).length < MAX_EARLY) {
+      this.#early.push({ extension, act });
+    }
   }
 
   /**
@@ -105,7 +114,8 @@ export class ProviderDesk {
     isProjects: boolean,
   ): void {
     if (action === "unregister_provider") return this.#unregister(extension, payload);
-    const { notice, isAllowed } = this.#options;
+    const { isAllowed } = this.#options;
+    const notice = (text: string) => this.#notice(extension, text);
     const { name } = extension;
     if (!(!isProjects && isAllowed(name)) && rights?.has({ kind: "provider" }) !== true) {
       return notice(
@@ -135,7 +145,7 @@ export class ProviderDesk {
     const { parseCredentials } = await import("../models/credentials.ts");
     let credentials: Credentials;
     try {
-      credentials = parseCredentials(result);
+      credentials = parseCredentials(result, extension);
     } catch (error) {
       throw new XdevError("login-failed", `extension ${extension.name} ${errorText(error)}`);
     }
@@ -145,8 +155,17 @@ export class ProviderDesk {
     await Promise.all(this.#changing);
   }
 
+  /** Each thing once, and no more than the user can read. */
+  #notice(extension: Extension, text: string): void {
+    const told = this.#told.get(extension.path) ?? new Set();
+    this.#told.set(extension.path, told);
+    if (told.has(text) || told.size >= MAX_NOTICES) return;
+    told.add(text);
+    this.#options.notice(text);
+  }
+
   #register(extension: Extension, payload: unknown, rights: Rights | undefined): void {
-    const { providers, notice } = this.#options;
+    const { providers } = this.#options;
     const { config, isOverride } = parseRegistered(payload, extension.kind === "worker");
     const { name } = config;
     const before = this.#entries.get(name);
@@ -155,9 +174,13 @@ export class ProviderDesk {
         `the name ${name} is taken by extension ${before.extension.name}, which registered it first`,
       );
     }
-    if (isOverride && !before) {
+    const own = [...this.#entries.values()].filter((one) => one.extension.path === extension.path);
+    if (!before && own.length >= MAX_PROVIDERS) {
+      throw new Error(`an extension may have ${MAX_PROVIDERS} providers`);
+    }
+    if (isOverride && (before?.config.baseUrl !== config.baseUrl || !before)) {
       const what = config.baseUrl == null ? "what is sent to it" : `its address, to ${clean(config.baseUrl)}`;
-      notice(`extension ${extension.name} changes the provider ${name}: ${what}`);
+      this.#notice(extension, `extension ${extension.name} changes the provider ${name}: ${what}`);
     }
     const entry: Entry = { extension, config, models: undefined };
     this.#entries.set(name, entry);
@@ -242,7 +265,7 @@ export class ProviderDesk {
         if (typeof key !== "string" || key === "" || key.length > MAX_KEY || /[\r\n\0]/.test(key)) {
           throw new XdevError("no-model", `extension ${extension.name} made no key of its credentials`);
         }
-        addSecret(key);
+        addSecretOf(extension.path, key);
         return key;
       },
       changedModels: () => entry.models,
@@ -261,7 +284,7 @@ export class ProviderDesk {
           const step = { step: "refresh", provider: owner.provider, credentials: expired };
           const got = await ask(extension, step, AUTH_MS, undefined);
           // A server that gives no other means the old one.
-          return parseCredentials({ refresh: expired.refresh, ...(got as object | null) });
+          return parseCredentials({ refresh: expired.refresh, ...(got as object | null) }, owner);
         } catch (error) {
           throw new XdevError(
             "no-model",

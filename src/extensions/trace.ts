@@ -6,6 +6,7 @@ import * as v from "valibot";
 import { XdevError } from "../base/errors.ts";
 import { redact } from "../base/log.ts";
 import { ellipsis, escapeControls, stripControls } from "../base/text.ts";
+import { hideCredentials } from "../models/hide.ts";
 import type { Channel } from "./channel.ts";
 
 /** ms since the trace began, with three decimals. */
@@ -47,6 +48,8 @@ export function traceChannel(
   start: number = performance.now(),
 ): Channel {
   let closed = false;
+  /** Requests whose answers are credentials: whoever asked hides them later than they pass here. */
+  const logins = new Set<unknown>();
   const report = (entry: Untimed): void => {
     const elapsed = Math.round((performance.now() - start) * 1000) / 1000;
     try {
@@ -64,6 +67,8 @@ export function traceChannel(
     open(handlers) {
       channel.open({
         onMessage(value) {
+          const { type, id, result } = (value ?? {}) as { type?: unknown; id?: unknown; result?: unknown };
+          if (type === "response" && logins.delete(String(id))) hideCredentials("trace", result);
           report({ direction: "ext→host", frame: value });
           handlers.onMessage(value);
         },
@@ -83,6 +88,7 @@ export function traceChannel(
       });
     },
     send(sent) {
+      if (sent.type === "event" && sent.event === "provider_auth") logins.add(String(sent.id));
       report({ direction: "host→ext", frame: sent });
       channel.send(sent);
     },

@@ -10,7 +10,7 @@ import * as v from "valibot";
 import { withLock } from "../../sandbox/permissions/lock.ts";
 import { errorText, systemCode, XdevError } from "../base/errors.ts";
 import { writeFileAtomic } from "../base/files.ts";
-import { addSecret } from "../base/log.ts";
+import { hideCredentials } from "./hide.ts";
 
 /** What an extension's `login` gave. `expires` is ms since 1970. */
 export interface Credentials {
@@ -53,24 +53,15 @@ const fileSchema = v.object({
 const MAX_CREDENTIALS = 256 * 1024;
 const MAX_FILE = 16 * 1024 * 1024;
 
-/** Credentials as an extension gave them, checked; their secrets are known as such from here on. Throws what is wrong. */
-export function parseCredentials(value: unknown): Credentials {
+/** Credentials as an extension gave them, checked; their secrets are hidden from here on. Throws what is wrong. */
+export function parseCredentials(value: unknown, { path }: Pick<Owner, "path">): Credentials {
   const result = v.safeParse(credentialsSchema, value, { abortEarly: true });
   if (!result.success) {
     throw new Error("gave no credentials: they are {access, refresh, expires}, texts and ms since 1970");
   }
   if (JSON.stringify(value).length > MAX_CREDENTIALS) throw new Error("gave credentials that are too long");
-  hide(result.output);
+  hideCredentials(path, result.output);
   return result.output;
-}
-
-const SECRET_MEMBER = /access|refresh|token|secret|key|password|code|credential|cookie|session/i;
-
-function hide(value: object): void {
-  for (const [member, one] of Object.entries(value)) {
-    if (typeof one === "string" && SECRET_MEMBER.test(member)) addSecret(one);
-    else if (typeof one === "object" && one !== null) hide(one);
-  }
 }
 
 export class CredentialStore {
@@ -152,7 +143,7 @@ export class CredentialStore {
       const found = v.safeParse(fileSchema, JSON.parse(await readPrivate(file)), { abortEarly: true });
       // A parser's words could quote what is in it.
       if (!found.success) throw new Error("it is damaged, or of another version of xdev");
-      for (const { credentials } of found.output.logins) hide(credentials);
+      for (const { path, credentials } of found.output.logins) hideCredentials(path, credentials);
       return found.output.logins as StoredCredentials[];
     } catch (error) {
       if (systemCode(error) === "ENOENT") return [];

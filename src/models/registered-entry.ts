@@ -1,7 +1,7 @@
 /** A provider that an extension registered, ready to use or with the reason why it is not (registered.ts). */
 import type { Api, Model } from "@earendil-works/pi-ai";
 import { XdevError } from "../base/errors.ts";
-import { addSecret } from "../base/log.ts";
+import { addSecret, addSecretOf } from "../base/log.ts";
 import { apiName, DEFAULT_API, loadApi } from "./api.ts";
 import { builtinAuth, keyVariables, loadBuiltin, missingKey } from "./builtin.ts";
 import type { Env } from "./expand.ts";
@@ -94,7 +94,7 @@ async function authOf(
   const given = async (): Promise<string | undefined> =>
     config.apiKey == null ? undefined : orThrow(await resolve(config.apiKey, provider, env));
   const apiKey = (await backend.login?.key(signal)) ?? (await given());
-  addSecret(apiKey);
+  addSecretOf(backend.extension, apiKey);
   const headers = await headersOf(provider, env);
   if (config.authHeader && apiKey !== undefined) headers.Authorization = `Bearer ${apiKey}`;
   if (backend.stream) return { ...(apiKey === undefined ? {} : { apiKey }), headers };
@@ -150,7 +150,7 @@ async function resolve(
     at = match.index + match[0].length;
   }
   value += source.slice(at);
-  if (isKey) addSecret(value);
+  if (isKey) addSecretOf(backend.extension, value);
   return { value };
 }
 

@@ -13,7 +13,7 @@ import type {
 import * as v from "valibot";
 import { XdevError } from "../base/errors.ts";
 import { apiName, DEFAULT_API } from "./api.ts";
-import { isBuiltin } from "./builtin.ts";
+import { BUILTIN_NAMES, isBuiltin } from "./builtin.ts";
 import { LOCAL_SERVERS } from "./local.ts";
 import { urlProblem } from "./net.ts";
 
@@ -32,13 +32,26 @@ const name = v.pipe(
 );
 const noList = v.check((value: unknown) => !Array.isArray(value), "an object");
 const record = v.pipe(v.unknown(), noList, v.record(v.string(), v.unknown()));
+/**
+ * Those that say where a request goes and where it ends: a server that serves many names would take one that comes with the user's key for
+ * a request to somebody else.
+ */
+const NOT_ITS =
+  /^(?:host|:.*|connection|content-length|expect|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i;
 const headers = v.pipe(
   v.unknown(),
   noList,
-  v.record(v.pipe(v.string(), v.regex(/^[\w!#$%&'*+.^`|~-]+$/)), line),
+  v.record(
+    v.pipe(
+      v.string(),
+      v.regex(/^[\w!#$%&'*+.^`|~-]+$/),
+      v.check((header) => !NOT_ITS.test(header), "a header that is the provider's own"),
+    ),
+    line,
+  ),
 );
 const tokens = v.pipe(v.number(), v.integer(), v.minValue(1), v.maxValue(1e9));
-const dollars = v.nullish(v.pipe(v.number(), v.finite(), v.minValue(0)), 0);
+const dollars = v.nullish(v.pipe(v.number(), v.finite(), v.minValue(0), v.maxValue(1e9)), 0);
 
 const model = v.object({
   id: name,
@@ -108,6 +121,14 @@ export interface RegisteredProvider {
   isOverride: boolean;
 }
 
+/** Names in small letters that mean something already; another spelling of one would only be taken for it. */
+const taken = new Set([
+  "replay",
+  ...[...BUILTIN_NAMES, ...LOCAL_SERVERS.map(({ name }) => name)].map((known) => known.toLowerCase()),
+]);
+/** What one provider's description may have, in characters of JSON. */
+const MAX_PAYLOAD = 1024 * 1024;
+
 const wrong = (what: string) => new XdevError("bad-provider", what);
 
 /**
@@ -120,8 +141,10 @@ export function parseRegistered(
   payload: unknown,
   mayNameVariables: boolean,
 ): { config: RegisteredConfig; isOverride: boolean } {
+  const text = JSON.stringify(payload) ?? "";
+  if (text.length > MAX_PAYLOAD) throw wrong("a provider's description may have 1 MB");
   const result = v.safeParse(schema, payload, { abortEarly: true });
-  if (!mayNameVariables && JSON.stringify(payload)?.includes("${")) {
+  if (!mayNameVariables && text.includes("${")) {
     throw wrong("variables are for models.yml and for modules, not for programs");
   }
   if (!result.success) {
@@ -136,7 +159,7 @@ export function parseRegistered(
   const config = result.output;
   const chat = config.models?.filter(({ type }) => type == null || type === "chat");
   const of = (what: string) => wrong(`provider ${config.name}: ${what}`);
-  if (LOCAL_SERVERS.some((server) => server.name === config.name)) {
+  if (taken.has(config.name.toLowerCase()) && !isBuiltin(config.name)) {
     throw wrong(`the name ${config.name} is taken by a provider that xdev knows`);
   }
   const isOverride = config.models == null && !config.hasStream && config.oauth == null;

@@ -1,9 +1,10 @@
 /** Logins at the terminal: what an extension says there is seen to be its own, and no answer counts for another question. */
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { chmodSync, readFileSync } from "node:fs";
 import { describe, test } from "node:test";
 import { Folder } from "../support/folder.ts";
 import { onTerminal } from "../support/terminal.ts";
+import { xdev } from "../support/xdev.ts";
 
 /** A data dir with an extension that may be a provider and nothing else; `login` is the body of its login. */
 function sceneOf(login: string) {
@@ -69,5 +70,35 @@ describe("xdev login", () => {
       assert.ok(row.length <= 80 || /^ *https|^logged in/.test(row), row);
       if (row.includes("git")) assert.match(row, /^(?:extension corp: | {2}\| )/);
     }
+  });
+});
+
+describe("xdev ext trace", () => {
+  test("shows no token that a login is renewed to, and no key that is made of it", async () => {
+    using folder = new Folder();
+    folder.file("data/config.yml", "extensionHost: { allowProviders: [corp] }");
+    const path = folder.file(
+      "data/extensions/corp.ts",
+      `export default (pi) => pi.registerProvider("corp", {
+         baseUrl: "https://corp.example", api: "corp-api", models: [{ id: "m" }],
+         async *streamSimple() { yield { type: "done", reason: "stop", message: { content: [{ type: "text", text: "hi" }] } }; },
+         oauth: {
+           name: "Corp", login() {},
+           refreshToken: async () => ({ access: "Renewed-access-1", refresh: "Renewed-refresh-1", more: { idToken: "Renewed-id-1" }, expires: Date.now() + 1e6 }),
+           getApiKey: ({ access }) => "Made-of-" + access.slice(8),
+         },
+       });`,
+    );
+    const kept = { access: "Old-access-1", refresh: "Old-refresh-1", expires: 1 };
+    const login = { provider: "corp", extension: "corp", path, credentials: kept };
+    const auth = folder.file("data/auth.json", JSON.stringify({ version: 1, logins: [login] }));
+    chmodSync(auth, 0o600);
+    const outcome = await xdev(["ext", "trace", "corp", "--model", "corp/m", "--", "hello"], {
+      env: { HOME: folder.path, XDEV_DATA_DIR: `${folder.path}/data` },
+    });
+    assert.equal(outcome.status, 0, outcome.stderr);
+    assert.match(outcome.stdout, /provider_auth/);
+    assert.match(readFileSync(auth, "utf8"), /Renewed-access-1/);
+    assert.doesNotMatch(outcome.stdout + outcome.stderr, /(?:Renewed|Old|Made-of)-/);
   });
 });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { describe, test } from "node:test";
+import { redact } from "../../src/base/log.ts";
 import type { LoginQuestion } from "../../src/extensions/provider-calls.ts";
 import { CredentialStore } from "../../src/models/credentials.ts";
 import { guestProvider } from "../fixtures/guest-provider.ts";
@@ -100,6 +101,35 @@ describe("a name", () => {
       "mine",
       `{ baseUrl: "https://x.example", headers: { a: "b\\r\\nc" }, models: [{ id: "m" }] }`,
     ],
+    ...["Host", "transfer-encoding", "Connection", "content-length", "Proxy-Authorization"].map(
+      (header) =>
+        [
+          `used for the header ${header}`,
+          "openai",
+          `{ headers: { ${JSON.stringify(header)}: "attacker.example" } }`,
+        ] as const,
+    ),
+    [
+      "used for such a header of a model",
+      "mine",
+      `{ baseUrl: "https://x.example", models: [{ id: "m", headers: { HOST: "attacker.example" } }] }`,
+    ],
+    [
+      "another spelling of a built-in provider's",
+      "OpenAI",
+      `{ baseUrl: "https://x.example", models: [{ id: "m" }] }`,
+    ],
+    ["that of replays", "replay", `{ baseUrl: "https://x.example", models: [{ id: "m" }] }`],
+    [
+      "used for more than can be meant",
+      "mine",
+      `{ baseUrl: "https://x.example", models: [{ id: "m", compat: { x: "x".repeat(1100000) } }] }`,
+    ],
+    [
+      "used for a price that no sum can hold",
+      "mine",
+      `{ baseUrl: "https://x.example", models: [{ id: "m", cost: { input: 1e308, output: 1e308, cacheRead: 0, cacheWrite: 0 } }] }`,
+    ],
     [
       "used for a model with two lines in its id",
       "mine",
@@ -119,6 +149,55 @@ describe("a name", () => {
       assert.equal(guest.extension("a").state, "ready");
     });
   }
+});
+
+describe("many registrations", () => {
+  const flood = (count: number, name: string) => `export default (pi) => {
+    for (let i = 0; i < ${count}; i++) pi.registerProvider(${name}, { baseUrl: "https://x.example", models: [{ id: "m" }] });
+    pi.registerCommand("again", { handler: () => {
+      for (let i = 0; i < ${count}; i++) pi.registerProvider("later-" + ${name}, { baseUrl: "https://x.example", models: [{ id: "m" }] });
+    } });
+  };`;
+
+  test("of one extension are so many providers, and no flood of notices", async () => {
+    using folder = new Folder();
+    await using guest = await GuestProviders.load(folder, {
+      many: flood(400, '"p" + i'),
+      wrong: flood(400, '"no name " + i'),
+    });
+    assert.equal(guest.providers.list().length, 50);
+    for (const name of ["many", "wrong"]) {
+      await guest
+        .extension(name)
+        .request("command", { command: "again", arguments: "" }, { timeoutMs: 5000 });
+    }
+    assert.equal(guest.providers.list().length, 50);
+    assert.match(guest.notices.join("\n"), /many registers no provider: an extension may have 50 providers/);
+    assert.ok(guest.notices.length <= 40, `${guest.notices.length} notices`);
+  });
+
+  test("with ever another key are told apart without keeping them all, and hide no words of ours", async () => {
+    using folder = new Folder();
+    await using guest = await GuestProviders.load(folder, {
+      many: `export default (pi) => {
+        const offer = (i) => pi.registerProvider("p", { baseUrl: "http://127.0.0.1:1", apiKey: "Key-" + i, models: [{ id: "m" }] });
+        offer(0);
+        let i = 0;
+        pi.registerCommand("again", { handler: () => offer(++i) });
+        pi.registerCommand("words", { handler: () => pi.registerProvider("q", { baseUrl: "http://127.0.0.1:1", apiKey: "may not read", models: [{ id: "m" }] }) });
+      };`,
+    });
+    const run = (command: string) =>
+      guest.extension("many").request("command", { command, arguments: "" }, { timeoutMs: 5000 });
+    for (let i = 0; i < 120; i++) {
+      await run("again");
+      await guest.list();
+    }
+    await run("words");
+    await guest.list();
+    assert.equal(redact("Key-120 may not read"), "[secret] may not read");
+    assert.equal(redact("Key-1."), "Key-1.", "what was given long ago is not kept for ever");
+  });
 });
 
 describe("a key", () => {
