@@ -18,6 +18,7 @@ export function addSecret(value: string | undefined): void {
   secrets.add(value);
   // As it stands in JSON.
   secrets.add(JSON.stringify(value).slice(1, -1));
+  ordered = undefined;
 }
 
 /** So many of one extension are hidden; of more, the latest. */
@@ -36,19 +37,29 @@ export function addSecretOf(owner: string, value: string | undefined): void {
     own.delete(form);
     own.add(form);
   }
+  ordered = undefined;
   for (const oldest of own) {
     if (own.size <= MOST_OF_ONE) break;
     own.delete(oldest);
   }
 }
 
+let ordered: readonly string[] | undefined;
+
+/** The longest first: one may stand in another. What extensions say comes after what is known. */
+function inOrder(): readonly string[] {
+  const longest = (a: string, b: string): number => b.length - a.length;
+  ordered ??= [
+    ...[...secrets].sort(longest),
+    ...[...given.values()].flatMap((own) => [...own]).sort(longest),
+  ];
+  return ordered;
+}
+
 /** `text` with each known secret replaced by `[secret]`. Everything that is printed or stored as an error goes through it. */
 export function redact(text: string): string {
   let result = text;
-  for (const secret of secrets) result = result.replaceAll(secret, "[secret]");
-  for (const own of given.values()) {
-    for (const secret of own) result = result.replaceAll(secret, "[secret]");
-  }
+  for (const secret of inOrder()) result = result.replaceAll(secret, "[secret]");
   return result;
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { addSecret, redact } from "../../src/base/log.ts";
+import { addSecret, addSecretOf, redact } from "../../src/base/log.ts";
 import { ellipsis, hidesSomething, stripControls, visible } from "../../src/base/text.ts";
 
 describe("text from outside", () => {
@@ -52,5 +52,23 @@ describe("text from outside", () => {
     addSecret("sk-very-secret");
     addSecret("ab");
     assert.equal(redact("key sk-very-secret, tab"), "key [secret], tab");
+  });
+
+  test("of several, the one that holds another goes as a whole", () => {
+    addSecret("inner-secret");
+    addSecret("outer-with-inner-secret");
+    assert.equal(redact("it is outer-with-inner-secret."), "it is [secret].");
+  });
+
+  test("of an extension are bounded, and are no sentences and no addresses", () => {
+    addSecret("Secret-of-the-user");
+    for (let i = 0; i < 1000; i++) addSecretOf("one", `Given-${i}!`);
+    addSecretOf("one", "Secret-of-the-user");
+    for (const plain of ["wants to read", "https://evil.example", "extension"]) addSecretOf("one", plain);
+    assert.equal(redact("Given-999! Given-0!"), "[secret] Given-0!");
+    for (let i = 0; i < 1000; i++) addSecretOf("one", `More-${i}!`);
+    assert.equal(redact("Secret-of-the-user"), "[secret]", "what is known as one stays one");
+    const text = "extension x wants to read https://evil.example";
+    assert.equal(redact(text), text);
   });
 });

@@ -67,7 +67,7 @@ describe("xdev login", () => {
     const forged = screen.split("\n").filter((row) => row.includes("Extension git"));
     assert.ok(forged.length >= 2, screen);
     for (const row of screen.split("\n")) {
-      assert.ok(row.length <= 80 || /^ *https|^logged in/.test(row), row);
+      assert.ok(row.length <= 80 || /^ *https|^logged in|what you enter goes to it$/.test(row), row);
       if (row.includes("git")) assert.match(row, /^(?:extension corp: | {2}\| )/);
     }
   });
