@@ -86,9 +86,11 @@ const parts = z.strictObject({
   steps: z.array(step).optional(),
   /** What it asks for besides and does without: texts in the questions, which are denied. */
   denied: z.array(z.string()).optional(),
+  /** Texts of errors of its handlers that the session goes on from: what does not work of it (`note` says so to people). */
+  fails: z.array(z.string()).optional(),
 });
 
-const DEFAULTS = { files: {}, env: {}, args: [], providers: {}, model: [], steps: [], denied: [] };
+const DEFAULTS = { files: {}, env: {}, args: [], providers: {}, model: [], steps: [], denied: [], fails: [] };
 
 const registrations = z.strictObject({
   events: z.array(z.string()).default([]),
@@ -113,7 +115,7 @@ const expectation = z
     terminal: z.string().optional(),
     /** Why it can't work in a sandbox. */
     never: z.string().optional(),
-    /** What it needs of its load that it does not get here: for packages. */
+    /** What does not work of it, for the table. */
     note: z.string().optional(),
     ...parts.shape,
     /** A second session, for another version of the same extension. */
