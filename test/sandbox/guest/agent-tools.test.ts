@@ -204,6 +204,11 @@ describe("tools that an extension makes with the agent's factories", () => {
     assert.match(text(written!), /^Created sub\/a\.txt/);
     assert.match(text(edited!), /^Edited sub\/a\.txt: 1 replaced/);
     assert.match(text(seen!), /^2\tTWO/);
+    assert.equal((seen!.details.truncation as { truncated: boolean }).truncated, true);
+    assert.match(
+      String(edited!.details.patch),
+      /^--- sub\/a\.txt\n\+\+\+ sub\/a\.txt\n@@ -1,4 \+1,4 @@\n one\n-two\n\+TWO\n/,
+    );
     assert.match(text(ran!), /^one\nTWO\nthree\n\n\[exit status 3\]$/);
     assert.equal(ran!.isError, true);
     assert.equal(readFileSync(`${guest.folder.path}/sub/a.txt`, "utf8"), "one\nTWO\nthree\n");

@@ -56,11 +56,11 @@ export function createReadTool(cwd: string, options: { operations?: ReadOperatio
     }
     return await readOpened(handleOf(bytes), displayPath(path, cwd), bytes.length, rangeOf(params), signal);
   };
-  return builtinOr<ReadParams>(
+  const tool = builtinOr<ReadParams>(
     readTool(contextOf(cwd)),
-    operations &&
-      (async (params, { signal }) => withTruncation(await abortable(run(params, signal), signal))),
+    operations && ((params, { signal }) => abortable(run(params, signal), signal)),
   );
+  return withDetails(tool, truncationOf);
 }
 
 /** Writes a file for a model. Without `operations` it needs the permission `write`. */
@@ -85,7 +85,10 @@ export function createWriteTool(cwd: string, options: { operations?: WriteOperat
 /** Changes a file for a model. Without `operations` it needs the permissions `read` and `write`. */
 export function createEditTool(cwd: string, options: { operations?: EditOperations } = {}): BuiltinTool {
   const operations = options.operations;
-  const builtin = editTool(contextOf(cwd));
+  const builtin = withDetails(editTool(contextOf(cwd)), ({ details }, { path }) => {
+    const name = displayPath(resolvePath(String(path), cwd), cwd);
+    return { patch: `--- ${name}\n+++ ${name}\n${(details as { diff: string }).diff}\n` };
+  });
   return builtinOr<EditParams>(
     builtin,
     operations &&
@@ -115,12 +118,26 @@ export async function withFileMutationQueue<T>(path: string, work: () => Promise
   return await inTurn(resolve(path), async () => await work());
 }
 
-function withTruncation(result: ToolResult): ToolResult {
-  const details = result.details as { truncated?: boolean };
-  if (details?.truncated !== true) return result;
-  const [first] = result.content;
-  const text = first?.type === "text" ? first.text : "";
-  return { ...result, details: { ...details, truncation: { ...truncateHead(text), truncated: true } } };
+/** The tool with more in its results' details: what extensions of this family look for there. */
+function withDetails(
+  tool: BuiltinTool,
+  more: (result: ToolResult, params: Record<string, unknown>) => object,
+): BuiltinTool {
+  const { execute } = tool;
+  return {
+    ...tool,
+    async execute(id, params, signal, onUpdate) {
+      const result = await execute(id, params, signal, onUpdate);
+      const added = more(result, params as Record<string, unknown>);
+      return { ...result, details: { ...(result.details as object), ...added } };
+    },
+  };
+}
+
+function truncationOf({ content, details }: ToolResult): object {
+  if ((details as { truncated?: boolean }).truncated !== true) return {};
+  const [first] = content;
+  return { truncation: { ...truncateHead(first?.type === "text" ? first.text : ""), truncated: true } };
 }
 
 function asBuffer(bytes: Uint8Array | string): Buffer {
