@@ -27,6 +27,7 @@ const PORTABLE = [
   "test/session",
   "test/sandbox",
   "test/escape",
+  "test/compat/load.test.ts",
 ];
 /** Tests that run a second time with their guests in an extension host. */
 const LEVELS = ["test/sandbox/guest", "test/escape"];

@@ -14,6 +14,7 @@ export const PAGES = {
   modules: "what an extension can import: packages of the host, its own, globals",
   providers: "models that an extension brings, logins included",
   testing: "xdev ext test: a script for an extension, played in the sandbox without a model",
+  compatibility: "extensions of others that the tests run: what they need, and what is checked",
   node: "Node's modules in the sandbox: what is there, and what differs",
   protocol: "how to write an extension in any language: every frame, event and call",
   permissions: "what extensions may ask for, and how to grant it or take it back",
