@@ -215,8 +215,16 @@ async function makePlaces(
   };
   for (const folder of Object.values(places)) await mkdir(folder, { recursive: true });
   for (const [path, text] of Object.entries(files)) {
-    await mkdir(dirname(join(places.cwd, path)), { recursive: true });
-    await writeFile(join(places.cwd, path), text);
+    const file = join(places.cwd, path);
+    await mkdir(dirname(file), { recursive: true })
+      .then(() => writeFile(file, text))
+      .catch((error: unknown) => {
+        const why = errorText(error);
+        throw new XdevError(
+          "bad-test-script",
+          `the script's file ${JSON.stringify(path)} can't be made: ${why}`,
+        );
+      });
   }
   // JSON is YAML.
   if (config) await writeFile(join(places.dataDir, "config.yml"), JSON.stringify(config));

@@ -247,6 +247,7 @@ steps:
       ["files: { ../x: y }\n", /script\.yml:1: .*below the working folder/],
       ["allow: { read: [relative] }\n", /script\.yml:1: allow/],
       ["steps: [\n", /script\.yml:\d/],
+      ["files: { a: x, a/b: y }\n", /the script's file "a\/b" can't be made/],
     ] as const) {
       const outcome = await all.run(script);
       assert.equal(outcome.status, 2, script);
