@@ -4,7 +4,6 @@
  * and orders: wire-notes.md, "Handshake", "Time", "Death".
  */
 import { errorText, XdevError } from "../base/errors.ts";
-import { redact } from "../base/log.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
 import { formatMs } from "../base/time.ts";
 import type { Channel, ChannelEnd } from "./channel.ts";
@@ -26,6 +25,7 @@ import { Rate } from "./rate.ts";
 import { type RequestOptions, Requests } from "./requests.ts";
 import { needsNoStart } from "./sleep.ts";
 import { Statistics } from "./statistics.ts";
+import { toldError } from "./told-error.ts";
 
 /** `starting` for the first time, `restarting` after a death, `failed` to load, `dead` after it was ready, `stopped` by us. */
 export type ExtensionState = "starting" | "ready" | "restarting" | "failed" | "dead" | "stopped";
@@ -488,8 +488,8 @@ export class Extension {
       calls.add(frame);
       answer({ result: await this.#handlers.onCall(this, frame, () => this.hold()) });
     } catch (error) {
-      // What a server or a program says of a failure may hold a key. An answer that is too long to be sent ends up here, too.
-      answer({ error: redact(errorText(error)) });
+      // An answer that is too long to be sent ends up here, too.
+      answer({ error: toldError(error) });
     } finally {
       calls.delete(frame);
     }

@@ -7,11 +7,11 @@ import type { AssistantMessageEvent } from "@earendil-works/pi-ai";
 import * as v from "valibot";
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import { slimPart } from "../agent/stream-part.ts";
-import { errorText } from "../base/errors.ts";
 import { randomHex } from "../base/random.ts";
 import type { KnownModels, ModelRequest } from "../models/ask.ts";
 import type { Extension } from "./extension.ts";
 import { isAnswering } from "./provider-calls.ts";
+import { toldError } from "./told-error.ts";
 
 /** What the run does for it. */
 export interface ModelRequests {
@@ -135,7 +135,7 @@ class Answer {
   constructor(ask: (signal: AbortSignal) => AsyncIterable<AssistantMessageEvent>, life: AbortSignal) {
     const signal = AbortSignal.any([this.#abort.signal, life]);
     void this.#read(ask(signal)).catch((error: unknown) => {
-      this.#add({ type: "failed", message: errorText(error) });
+      this.#add({ type: "failed", message: toldError(error) });
     });
   }
 

@@ -64,7 +64,7 @@ const KEYS = { one: "sk-one-is-secret-1", two: "sk-two-is-secret-2" };
 const providers = { one: new FakeProvider(["Hello", " ", "world"]), two: new FakeProvider(["Two"]) };
 
 /** Runs an extension whose tool gives what `body` returns, or `error: …`. */
-async function run(body: string, { allow = true, turns = [] as object[], net = false } = {}) {
+async function run(body: string, { allow = true, turns = [] as object[], net = false, odd = {} } = {}) {
   using folder = new Folder();
   const extension = folder.file(
     "probe.ts",
@@ -92,6 +92,7 @@ export default (pi) => pi.registerTool({
   });
   const models = {
     providers: { one: entry("one"), two: entry("two"), keyless: { ...entry("one"), apiKey: "${NOT_SET}" } },
+    ...odd,
   };
   folder.file("data/models.yml", JSON.stringify(models));
   const script = [{ toolCalls: [{ name: "probe", arguments: {} }] }, ...turns, { text: "done" }];
@@ -366,6 +367,17 @@ describe("ctx.modelRegistry", () => {
     )) as unknown[];
     assert.deepEqual([list, key, entry, classified], [true, "xdev-key:one", null, "error"]);
     assert.match(String(refused), /authStorage\.set\(\) is not possible in the sandbox: use xdev login/);
+  });
+
+  test("tells nothing that stands in a models.yml with a mistake in it", async () => {
+    const odd = { providers: { one: { api: "key-at-an-odd-place", "other-key-there": 1, models: [] } } };
+    for (const body of ["return ctx.modelRegistry.getAll();", `return getModel("one", "m");`]) {
+      const text = await run(body, { odd, allow: false });
+      assert.match(text, /^error: .*`xdev models` tells him what is wrong/);
+    }
+    const asked = await run(`return complete({ provider: "one", id: "m" }, ask("x"));`, { odd });
+    assert.match(asked, /`xdev models` tells him what is wrong/);
+    assert.doesNotMatch(asked, /key-at|other-key|models\.yml/);
   });
 
   test("asks the model itself", async () => {
