@@ -64,11 +64,10 @@ export class ExtensionWatch {
     const kept = [...wanted].slice(0, MAX_FOLDERS);
     if (kept.length < wanted.size) log.debug(`only ${MAX_FOLDERS} folders of extensions are watched`);
     this.#wanted = new Map(kept);
-    for (const [folder, { watcher, identity }] of this.#watchers) {
+    for (const [folder, { identity }] of this.#watchers) {
       // One that was removed and made again is another.
       if (this.#wanted.has(folder) && identityOf(folder) === identity) continue;
-      watcher.close();
-      this.#watchers.delete(folder);
+      this.#unwatch(folder);
     }
     for (const folder of this.#wanted.keys()) this.#watch(folder);
   }
@@ -98,8 +97,19 @@ export class ExtensionWatch {
     }
   }
 
+  #unwatch(folder: string): void {
+    this.#watchers.get(folder)?.watcher.close();
+    this.#watchers.delete(folder);
+  }
+
   #seen(folder: string, name: string | null): void {
     if (this.#isClosed || !this.#wanted.has(folder)) return;
+    const inner = name === null ? undefined : join(folder, name);
+    if (inner !== undefined && this.#watchers.has(inner)) {
+      // It may be another from now on: not every file system tells one from the other.
+      this.#unwatch(inner);
+      return this.#later();
+    }
     const names = this.#wanted.get(folder);
     if (name !== null && names && !names.has(name) && !MODULE.test(name)) return;
     this.#later();
