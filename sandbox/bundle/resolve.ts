@@ -5,6 +5,7 @@
  */
 import { basename, dirname, isAbsolute, join, resolve as joinPaths } from "node:path";
 import { isInside } from "../../src/base/files.ts";
+import { NATIVE_LOADERS, REFUSED_MODULES } from "../guest/absent-names.ts";
 import { exportedPath, type ImportKind, importedTarget } from "./exports.ts";
 import { checkPlace, existing, kindOf, LOADERS, loaderOf, type Reader, refuse } from "./files.ts";
 import { moduleKind, packageName } from "./modules.ts";
@@ -37,7 +38,8 @@ export async function resolveSpecifier(
   if (/^\.\.?(?:\/|$)/.test(specifier) || isAbsolute(specifier)) {
     const wanted = joinPaths(dirname(importer), specifier);
     // Packages try their native addons, for this platform and that, and go on without.
-    if (kind === "require" && specifier.endsWith(".node") && isInside(wanted, reader.root)) {
+    const isTried = kind === "require" && specifier.endsWith(".node");
+    if (isTried && isInside(wanted, reader.root) && isOfPackage(importer)) {
       return { external: true };
     }
     const path = await probe(wanted, reader);
@@ -48,11 +50,36 @@ export async function resolveSpecifier(
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("node:")) {
     throw refuse(quoted, "modules can't be imported by URL", "Import a file or a package.");
   }
+  if (!isOfPackage(importer)) refuseAbsent(specifier, quoted);
   if (moduleKind(specifier) === "external") return { external: true };
   return (
     (await ownName(specifier, importer, kind, reader)) ??
     (await fromNodeModules(specifier, importer, kind, reader)) ?? { external: true }
   );
+}
+
+/** Packages have branches for where they are not: there it is enough that what can't be had throws when it is used. */
+function isOfPackage(importer: string): boolean {
+  return /[\\/]node_modules[\\/]/.test(importer);
+}
+
+/** What the author himself imports, and no sandbox can offer, is said at once. */
+function refuseAbsent(specifier: string, quoted: string): void {
+  const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
+  if (REFUSED_MODULES.has(name.split("/", 1)[0]!)) {
+    throw refuse(
+      quoted,
+      "this module is not available to extensions",
+      "Do without it; the sandbox has no such thing.",
+    );
+  }
+  if (NATIVE_LOADERS.has(packageName(specifier))) {
+    throw refuse(
+      quoted,
+      "this package loads native addons, which can't run in the sandbox",
+      "Use a pure JavaScript package instead.",
+    );
+  }
 }
 
 /** The longest name of a module, in characters. */

@@ -10,6 +10,11 @@ export const ABSENT_MODULES: ReadonlySet<string> = new Set(
   ),
 );
 
+/** Of these, what an author is told about at once: other threads, other realms, the engine. */
+export const REFUSED_MODULES: ReadonlySet<string> = new Set(
+  "vm worker_threads inspector cluster repl v8 wasi trace_events".split(" "),
+);
+
 /** Packages whose only use is to load native addons: nothing of them is there. */
 export const NATIVE_LOADERS: ReadonlySet<string> = new Set([
   "bindings",

@@ -163,7 +163,6 @@ export const GUEST_SOURCES: Readonly<Record<SourceName, SourceEntry>> = {
   punycode: { entry: "sandbox/guest/node/punycode.ts" },
   http: { entry: "sandbox/guest/node/http.ts" },
   https: { entry: "sandbox/guest/node/https.ts" },
-  "web:atomics": { entry: "sandbox/guest/web/atomics.ts" },
   "web:clone": { entry: "sandbox/guest/web/structured_clone.ts" },
   "web:compression": { entry: "sandbox/guest/web/compression.ts" },
   "web:fetch": { entry: "sandbox/guest/web/fetch.ts" },

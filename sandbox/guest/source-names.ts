@@ -77,7 +77,6 @@ export const SOURCE_NAMES = [
   "punycode",
   "http",
   "https",
-  "web:atomics",
   "web:clone",
   "web:compression",
   "web:fetch",

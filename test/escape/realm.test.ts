@@ -55,7 +55,7 @@ const ERRORS: readonly [what: string, expression: string][] = [
     "{ const b = new ArrayBuffer(8); structuredClone(b, { transfer: [b] }); new Uint8Array(b, 0, 1); }",
   ],
   ["a symbol as text", "`${Symbol()}`"],
-  ["registering a tool too late", "pi.registerTool({ name: 'late', execute() {} })"],
+  ["registering a tool that is none", "pi.registerTool({ name: 'late' })"],
   ["a missing module", "(await load('xdev:system'))"],
 ];
 

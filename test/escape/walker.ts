@@ -11,6 +11,8 @@ const textOf = Function.prototype.toString;
 export type Seen = [name: string, marks: string];
 
 let host: unknown;
+/** Packages of the host's, evaluated here: guest code, and thousands of functions. */
+const PACKAGES: ReadonlySet<PropertyKey> = new Set(["typebox", "zod", "pi"]);
 
 class Walk {
   readonly seen: Seen[] = [];
@@ -41,8 +43,7 @@ class Walk {
     // Elements of bytes are numbers.
     if (ArrayBuffer.isView(value)) return this.#accessors(value, name);
     for (const key of attempt(() => ownKeys(value)) ?? []) {
-      // A package of the host's, evaluated here: guest code, and thousands of functions.
-      if (value === host && key === "typebox") continue;
+      if (value === host && PACKAGES.has(key)) continue;
       const property = attempt(() => getOwnPropertyDescriptor(value, key));
       if (!property) continue;
       const path = `${name}.${typeof key === "symbol" ? `[${String(key.description)}]` : key}`;
@@ -58,7 +59,7 @@ class Walk {
     for (let holder: object | null = value; holder; holder = prototypeOf(holder)) {
       for (const key of attempt(() => ownKeys(holder!)) ?? []) {
         const get = attempt(() => getOwnPropertyDescriptor(holder!, key))?.get;
-        if (!get || key === "__proto__" || (holder === host && key === "typebox")) continue;
+        if (!get || key === "__proto__" || (holder === host && PACKAGES.has(key))) continue;
         const path = `${name}.${typeof key === "symbol" ? `[${String(key.description)}]` : key}`;
         this.add(
           attempt(() => apply(get, value, [])),

@@ -11,7 +11,6 @@ const GLOBALS: Readonly<Record<string, readonly string[]>> = {
   perf_hooks: ["performance"],
   process: ["process=default"],
   timers: ["setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"],
-  "web:atomics": ["SharedArrayBuffer=memory", "Atomics=atomics"],
   "web:clone": ["structuredClone"],
   "web:compression": ["CompressionStream", "DecompressionStream"],
   "web:fetch": ["fetch", "Headers", "Request", "Response", "FormData", "Blob", "File"],

@@ -49,6 +49,36 @@ describe("an extension is refused that", () => {
     }
   });
 
+  for (const name of [
+    "vm",
+    "node:vm",
+    "worker_threads",
+    "inspector/promises",
+    "node:cluster",
+    "repl",
+    "v8",
+    "wasi",
+    "trace_events",
+  ]) {
+    test(`imports ${name} itself`, () =>
+      refused(
+        { "ext/index.ts": `import "./b";`, "ext/b.js": `const x = 1;\nconst m = require("${name}");` },
+        new RegExp(`b\\.js:2:19: cannot import "${name}": this module is not available`),
+      ));
+  }
+
+  for (const name of ["bindings", "node-gyp-build", "@mapbox/node-pre-gyp"]) {
+    test(`loads native addons itself, by ${name}`, () =>
+      refused(
+        {
+          "ext/package.json": `{ "name": "x" }`,
+          "ext/index.ts": `const a = 1;\nmodule.exports = require("${name}")(__dirname);`,
+          [`ext/node_modules/${name}/index.js`]: "module.exports = () => {}",
+        },
+        new RegExp(`index\\.ts:2:26: cannot import "${name}": this package loads native addons`),
+      ));
+  }
+
   for (const url of [
     "data:text/javascript,1",
     "http://localhost/x.js",
@@ -225,6 +255,7 @@ describe("an extension is refused that", () => {
       ["./a/../../outside.ts", /leads out of its package/],
       ["file:///etc/hostname", /by URL/],
       ["data:text/javascript,1", /by URL/],
+      ["node:vm", /not available/],
       ["#other", /no "imports"/],
       ["./nope.ts", /no such file/],
       ["./.env.ts", /hidden/],
@@ -277,8 +308,16 @@ describe("an extension is refused that", () => {
       /dep\/index\.js:1:8: cannot import "#own"/,
     ));
 
-  test("loads a file outside by createRequire", async () => {
+  test("loads a native addon by createRequire, a refused module, or a file outside", async () => {
     const head = `import { createRequire } from "node:module"; const load = createRequire(import.meta.url);\n`;
+    await refused(
+      { "ext/index.ts": `${head}export default load("./a.node")`, "ext/a.node": SECRET },
+      /index\.ts:\d+:\d+: cannot import "\.\/a\.node": .*native addons/,
+    );
+    await refused(
+      { "ext/index.ts": `${head}export default load("node:vm")` },
+      /"node:vm": this module is not/,
+    );
     await refused(
       { "ext/index.ts": `${head}export default load("../s.json")`, "s.json": `"${SECRET}"` },
       /outside/,

@@ -5,11 +5,14 @@ import { parsePatch } from "../../../src/extensions/frame.ts";
 import { loadExtensions } from "../../support/extensions.ts";
 import { Folder } from "../../support/folder.ts";
 
-/** What `said` is in a module with this text, which sets it. */
+/** What `said` is in a package with this text, which sets it. */
 async function said(folder: Folder, text: string): Promise<unknown> {
+  folder.file("ext/node_modules/subject/package.json", '{ "name": "subject", "main": "index.js" }');
+  folder.file("ext/node_modules/subject/index.js", `${text}\nexport { said };`);
   const path = folder.file(
     "ext/index.ts",
-    `${text}\nexport default (pi) => pi.registerCommand("say", { handler: () => JSON.stringify(said) });`,
+    `import { said } from "subject";
+     export default (pi) => pi.registerCommand("say", { handler: () => JSON.stringify(said) });`,
   );
   folder.file("ext/package.json", '{ "name": "x", "pi": { "extensions": ["./index.ts"] } }');
   await using loaded = await loadExtensions([path]);

@@ -57,6 +57,8 @@ describe("the globals of the compartment", () => {
     "Worker",
     "MessageChannel",
     "BroadcastChannel",
+    "SharedArrayBuffer",
+    "Atomics",
     "WebAssembly",
     "ShadowRealm",
     "Compartment",
@@ -279,7 +281,7 @@ describe("an import in evaluated text", () => {
 });
 
 const REVIEWED =
-  "AbortController AbortSignal AggregateError Array ArrayBuffer Atomics BigInt BigInt64Array BigUint64Array Blob Boolean Buffer ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy DataView Date DecompressionStream Error EvalError Event EventTarget File FinalizationRegistry Float16Array Float32Array Float64Array FormData Function Headers Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader ReferenceError Reflect RegExp Request Response Set SharedArrayBuffer String Symbol SyntaxError Temporal TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WritableStream WritableStreamDefaultController WritableStreamDefaultWriter atob btoa clearImmediate clearInterval clearTimeout console crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval fetch global globalThis isFinite isNaN parseFloat parseInt performance process queueMicrotask setImmediate setInterval setTimeout structuredClone undefined unescape";
+  "AbortController AbortSignal AggregateError Array ArrayBuffer BigInt BigInt64Array BigUint64Array Blob Boolean Buffer ByteLengthQueuingStrategy CompressionStream CountQueuingStrategy DataView Date DecompressionStream Error EvalError Event EventTarget File FinalizationRegistry Float16Array Float32Array Float64Array FormData Function Headers Infinity Int16Array Int32Array Int8Array Intl Iterator JSON Map Math NaN Number Object Promise Proxy RangeError ReadableByteStreamController ReadableStream ReadableStreamBYOBReader ReadableStreamBYOBRequest ReadableStreamDefaultController ReadableStreamDefaultReader ReferenceError Reflect RegExp Request Response Set String Symbol SyntaxError Temporal TextDecoder TextDecoderStream TextEncoder TextEncoderStream TransformStream TransformStreamDefaultController TypeError URIError URL URLSearchParams Uint16Array Uint32Array Uint8Array Uint8ClampedArray WeakMap WeakRef WeakSet WritableStream WritableStreamDefaultController WritableStreamDefaultWriter atob btoa clearImmediate clearInterval clearTimeout console crypto decodeURI decodeURIComponent encodeURI encodeURIComponent escape eval fetch global globalThis isFinite isNaN parseFloat parseInt performance process queueMicrotask setImmediate setInterval setTimeout structuredClone undefined unescape";
 
 describe("a guest whose first text is evaluated with no stack left", () => {
   const EDGE = `export default (pi) => pi.registerTool({
