@@ -32,6 +32,30 @@ export async function resolveSpecifier(
   kind: ImportKind,
   reader: Reader,
 ): Promise<Resolution> {
+  try {
+    return await resolveAny(specifier, importer, kind, reader);
+  } catch (error) {
+    // As in Node, `require` fails when it is called: packages try what may not be there.
+    if (kind === "require" && NOT_THERE.has(error as object)) return { external: true };
+    throw error;
+  }
+}
+
+/** Refusals of what is not there, and of nothing else. */
+const NOT_THERE = new WeakSet<object>();
+
+function notThere(...words: Parameters<typeof refuse>): ReturnType<typeof refuse> {
+  const error = refuse(...words);
+  NOT_THERE.add(error);
+  return error;
+}
+
+async function resolveAny(
+  specifier: string,
+  importer: string,
+  kind: ImportKind,
+  reader: Reader,
+): Promise<Resolution> {
   const quoted = JSON.stringify(specifier);
   if (specifier === "" || specifier.includes("\0")) throw refuse(quoted, "is not a module name");
   if (specifier.length > MAX_SPECIFIER) throw refuse(quoted.slice(0, 80), "is too long for a module name");
@@ -44,7 +68,7 @@ export async function resolveSpecifier(
     }
     const path = await probe(wanted, reader);
     if (path !== undefined) return { path };
-    throw refuse(quoted, "no such file", "Check the path; its extension may be left out.");
+    throw notThere(quoted, "no such file", "Check the path; its extension may be left out.");
   }
   if (specifier.startsWith("#")) return fromImports(specifier, importer, kind, reader);
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("node:")) {
@@ -199,7 +223,7 @@ async function packageFile(
   const json = await packageJson(folder, reader);
   const wish = exportedPath(json, subpath, kind);
   const quoted = JSON.stringify(specifier);
-  if (wish === undefined) throw refuse(quoted, `the package in ${folder} does not export this`);
+  if (wish === undefined) throw notThere(quoted, `the package in ${folder} does not export this`);
   return fileOf(folder, wish === "fallback" ? subpath : wish, quoted, reader);
 }
 
@@ -218,6 +242,6 @@ async function fileOf(folder: string, wish: string, quoted: string, reader: Read
   // A package speaks for its own files only.
   if (!isInside(target, folder)) throw refuse(quoted, `leads out of its package ${folder}`);
   const path = await probe(target, reader);
-  if (path === undefined) throw refuse(quoted, `the package in ${folder} has no such file`);
+  if (path === undefined) throw notThere(quoted, `the package in ${folder} has no such file`);
   return path;
 }

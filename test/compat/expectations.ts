@@ -109,6 +109,8 @@ const expectation = z
     registers: registrations.partial().optional(),
     /** The permissions that it needs for what is checked. */
     needs: z.partialRecord(z.enum(KINDS), z.array(z.string())).default({}),
+    /** The module, where the package.json names none. */
+    entry: z.string().optional(),
     /** What is checked, for the table. */
     checked: z.string().optional(),
     /** What is left to the tests of the terminal UI. */

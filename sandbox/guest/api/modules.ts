@@ -115,5 +115,6 @@ function whyMissing(specifier: string): string {
   if (NATIVE_LOADERS.has(specifier) || specifier.endsWith(".node")) {
     return `"${specifier}": native addons can't run in the sandbox; use a pure JavaScript package instead`;
   }
+  if (/^[./]/.test(specifier)) return `"${specifier}": there is no such file in the extension's bundle`;
   return `package "${specifier}" was not found: it must be in the node_modules folder of the extension itself`;
 }

@@ -71,21 +71,28 @@ describe("a package that imports what no sandbox has", () => {
     );
   });
 
-  test("goes on without its native addons", async () => {
+  test("goes on without its native addons, and without what it requires that is not there", async () => {
     using folder = new Folder();
     folder.file("ext/node_modules/dep/index.js", `exports.open = () => require("bindings")("x.node");`);
     folder.file("ext/node_modules/bindings/index.js", `module.exports = () => "native";`);
     folder.file("ext/a.node", "");
+    folder.file("ext/node_modules/dep/package.json", '{ "name": "dep", "exports": { ".": "./index.js" } }');
     assert.deepEqual(
       await said(
         folder,
         `import { open } from "dep";
          const why = (use) => { try { return use(); } catch (error) { return error.message; } };
-         const said = [why(open), why(() => require("./a.node")), why(() => require("./none.node"))];`,
+         const said = [why(open), why(() => require("./a.node")), why(() => require("./none.node")),
+           why(() => require("./none.js")), why(() => require("dep/package.json"))];`,
       ),
-      ["bindings", "./a.node", "./none.node"].map(
-        (name) => `"${name}": native addons can't run in the sandbox; use a pure JavaScript package instead`,
-      ),
+      [
+        ...["bindings", "./a.node", "./none.node"].map(
+          (name) =>
+            `"${name}": native addons can't run in the sandbox; use a pure JavaScript package instead`,
+        ),
+        `"./none.js": there is no such file in the extension's bundle`,
+        `package "dep/package.json" was not found: it must be in the node_modules folder of the extension itself`,
+      ],
     );
   });
 });
