@@ -242,13 +242,21 @@ export class ProviderDesk {
             stream: (model, context, options, idleMs) =>
               guestEvents({
                 ...{ provider: name, model, context, options, idleMs },
-                // The one that has it now: it may have been registered anew, or not be there any more.
-                extension: this.#entries.get(name)?.extension ?? extension,
+                extension: this.#lifeOf(extension, name),
               }),
           }
         : {}),
       ...(isModule && config.oauth ? { login: this.#loginOf(entry) } : {}),
     };
+  }
+
+  /**
+   * The extension as it is there now: a reload may have made it anew. The key of a request is from this extension, so whoever else has
+   * taken the name since gets none of it.
+   */
+  #lifeOf(extension: Extension, provider: string): Extension {
+    const now = this.#entries.get(provider)?.extension;
+    return now?.path === extension.path ? now : extension;
   }
 
   #loginOf(entry: Entry): NonNullable<ProviderBackend["login"]> {

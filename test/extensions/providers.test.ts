@@ -2,9 +2,11 @@
 import assert from "node:assert/strict";
 import { chmodSync, existsSync, readFileSync, statSync } from "node:fs";
 import { describe, test } from "node:test";
+import { normalizeContext } from "@earendil-works/pi-ai/utils/transcript";
 import { redact } from "../../src/base/log.ts";
 import type { LoginQuestion } from "../../src/extensions/provider-calls.ts";
 import { CredentialStore } from "../../src/models/credentials.ts";
+import { resolveModel } from "../../src/models/index.ts";
 import { guestProvider } from "../fixtures/guest-provider.ts";
 import { startModelServer } from "../fixtures/model-server.ts";
 import { Folder } from "../support/folder.ts";
@@ -149,6 +151,44 @@ describe("a name", () => {
       assert.equal(guest.extension("a").state, "ready");
     });
   }
+});
+
+test("a key goes to nobody who has taken its provider's name since", async () => {
+  using folder = new Folder();
+  const answers = `async *streamSimple(_m, _c, options) {
+    seen = options.apiKey;
+    yield { type: "done", reason: "stop", message: { content: [{ type: "text", text: "from " + who }] } };
+  }`;
+  const provider = (more: string) => `{ models: [{ id: "m" }], ${more}, ${answers} }`;
+  const module = (
+    who: string,
+    main: string,
+  ) => `const who = "${who}"; let seen = "nothing"; export default (pi) => { ${main}
+    pi.registerCommand("seen-by-" + who, { handler: () => seen }); };`;
+  await using guest = await GuestProviders.load(folder, {
+    a: module(
+      "a",
+      `pi.registerProvider("corp", ${provider(`apiKey: "Key-of-a-alone"`)});
+       pi.registerCommand("leave", { handler: () => pi.unregisterProvider("corp") });`,
+    ),
+    b: module(
+      "b",
+      `pi.registerCommand("take", { handler: () => pi.registerProvider("corp", ${provider(`apiKey: "Key-of-b"`)}) });`,
+    ),
+  });
+  const run = async (extension: string, command: string) =>
+    (await guest.extension(extension).request("command", { command, arguments: "" }, { timeoutMs: 5000 }))
+      .patch;
+  // The model of a session, as it was resolved when that began.
+  const { model, stream } = await resolveModel({
+    ...{ dataDir: folder.path, cwd: folder.path, env: {}, spec: "corp/m", localServers: [] },
+    registered: guest.providers.list(),
+  });
+  await run("a", "leave");
+  await run("b", "take");
+  const answer = await (await stream(model, normalizeContext({ messages: [] }), {})).result();
+  assert.notEqual(textOf(answer), "from b");
+  assert.doesNotMatch(JSON.stringify(await run("b", "seen-by-b")), /Key-of-a/);
 });
 
 describe("many registrations", () => {
