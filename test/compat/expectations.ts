@@ -45,8 +45,10 @@ const turn = z.strictObject({
 const step = z.union([
   /** A prompt; `now`: without waiting for what goes on. */
   z.strictObject({ prompt: z.string(), now: z.boolean().optional() }),
-  /** A command of rpc mode. */
+  /** A command of rpc mode; `$SESSION` is the file of the first session. */
   z.strictObject({ send: z.looseObject({ type: z.string() }), now: z.boolean().optional() }),
+  /** A fork before the message of the user that has this text. */
+  z.strictObject({ fork: z.string() }),
   /** The response to the last command or prompt. */
   z.strictObject({ reply: partial }),
   /** A question of the extension, and the user's answer; `null` cancels. */

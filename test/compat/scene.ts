@@ -238,7 +238,8 @@ class Scene {
         { type: "prompt", message: step.prompt, ...(step.now ? { streamingBehavior: "steer" } : {}) },
         step.now,
       );
-    if ("send" in step) return this.#send(step.send, step.now);
+    if ("send" in step) return this.#send(this.#withSession(step.send), step.now);
+    if ("fork" in step) return this.#fork(step.fork);
     if ("reply" in step) return this.#reply(step.reply);
     if ("close" in step) return this.#close();
     if ("asked" in step) return this.#answer(step.asked, step.answer);
@@ -316,6 +317,21 @@ class Scene {
     this.#last = id;
     this.#open.push({ id, isPrompt: command.type === "prompt", at: this.#records.length });
     this.#write({ id, ...command });
+  }
+
+  #withSession<T>(command: T): T {
+    const text = JSON.stringify(command);
+    if (!text.includes("$SESSION")) return command;
+    const first = this.#records.find(({ type }) => type === "session_start");
+    return JSON.parse(text.replaceAll("$SESSION", String(first?.sessionFile))) as T;
+  }
+
+  async #fork(said: string): Promise<void> {
+    await this.#send({ type: "get_fork_messages" });
+    const { data } = await this.#until("messages", () => this.#response(this.#last));
+    const { messages } = data as { messages: { entryId: string; text: string }[] };
+    const entryId = messages.find(({ text }) => text.includes(said))?.entryId;
+    await this.#send({ type: "fork", entryId });
   }
 
   #response(id: string): Rec | undefined {
