@@ -44,7 +44,7 @@ describe("configuration", () => {
 
   test("a JSON Schema of each file is generated from what checks it", async () => {
     const schemas = await jsonSchemas();
-    assert.deepEqual(Object.keys(schemas).sort(), ["config", "hook", "manifest", "models", "replay"]);
+    assert.deepEqual(Object.keys(schemas).sort(), ["config", "hook", "manifest", "models", "replay", "test"]);
     for (const [name, schema] of Object.entries(schemas)) {
       assert.equal(schema.$schema, "https://json-schema.org/draft/2020-12/schema", name);
     }
