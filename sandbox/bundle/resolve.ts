@@ -63,7 +63,7 @@ async function resolveAny(
     const wanted = joinPaths(dirname(importer), specifier);
     // Packages try their native addons, for this platform and that, and go on without.
     const isTried = kind === "require" && specifier.endsWith(".node");
-    if (isTried && isInside(wanted, reader.root) && isOfPackage(importer)) {
+    if (isTried && isInside(wanted, reader.root) && (await isPublished(importer, reader))) {
       return { external: true };
     }
     const path = await probe(wanted, reader);
@@ -74,7 +74,7 @@ async function resolveAny(
   if (/^[a-z][a-z0-9+.-]+:/i.test(specifier) && !specifier.startsWith("node:")) {
     throw refuse(quoted, "modules can't be imported by URL", "Import a file or a package.");
   }
-  if (!isOfPackage(importer)) refuseAbsent(specifier, quoted);
+  await refuseAbsent(specifier, importer, reader);
   if (moduleKind(specifier) === "external") return { external: true };
   return (
     (await ownName(specifier, importer, kind, reader)) ??
@@ -82,28 +82,35 @@ async function resolveAny(
   );
 }
 
-/** Packages have branches for where they are not: there it is enough that what can't be had throws when it is used. */
-function isOfPackage(importer: string): boolean {
-  return /[\\/]node_modules[\\/]/.test(importer);
+/**
+ * Whether a file is one of a package that somebody has published: those have branches for where they are not, and for them it is enough
+ * that what can't be had throws when it is used.
+ */
+async function isPublished(importer: string, reader: Reader): Promise<boolean> {
+  if (/[\\/]node_modules[\\/]/.test(importer)) return true;
+  const own = await readPackage(reader.root, reader).catch(() => undefined);
+  return typeof own?.version === "string" && typeof own.name === "string";
 }
 
 /** What the author himself imports, and no sandbox can offer, is said at once. */
-function refuseAbsent(specifier: string, quoted: string): void {
+async function refuseAbsent(specifier: string, importer: string, reader: Reader): Promise<void> {
   const name = specifier.startsWith("node:") ? specifier.slice(5) : specifier;
-  if (REFUSED_MODULES.has(name.split("/", 1)[0]!)) {
+  const isModule = REFUSED_MODULES.has(name.split("/", 1)[0]!);
+  if (!isModule && !NATIVE_LOADERS.has(packageName(specifier))) return;
+  if (await isPublished(importer, reader)) return;
+  const quoted = JSON.stringify(specifier);
+  if (isModule) {
     throw refuse(
       quoted,
       "this module is not available to extensions",
       "Do without it; the sandbox has no such thing.",
     );
   }
-  if (NATIVE_LOADERS.has(packageName(specifier))) {
-    throw refuse(
-      quoted,
-      "this package loads native addons, which can't run in the sandbox",
-      "Use a pure JavaScript package instead.",
-    );
-  }
+  throw refuse(
+    quoted,
+    "this package loads native addons, which can't run in the sandbox",
+    "Use a pure JavaScript package instead.",
+  );
 }
 
 /** The longest name of a module, in characters. */
