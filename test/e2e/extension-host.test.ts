@@ -6,7 +6,8 @@ import { Folder } from "../support/folder.ts";
 import { gone } from "../support/processes.ts";
 import { start, xdev } from "../support/xdev.ts";
 
-const MODULE = 'export default (pi) => { pi.on("tool_call", () => {}); };';
+/** Starts with the session. */
+const MODULE = 'export default (pi) => { pi.on("session_start", () => {}); };';
 
 interface Listed {
   name: string;
