@@ -64,7 +64,7 @@ const CASES: Readonly<Record<string, readonly string[]>> = {
     "T.Type.Recursive((This) => T.Type.Object({ nodes: T.Type.Array(This) }), { $id: 'Node' })",
     "[T.Kind, T.OptionalKind, T.ReadonlyKind]",
     "[T.TypeGuard.IsObject(T.Object({})), T.TypeGuard.IsOptional(T.Optional(T.String())), T.KindGuard.IsUnion(T.Union([T.String(), T.Null()]))]",
-    "(T.FormatRegistry.Set('odd', () => true), [T.FormatRegistry.Has('odd'), T.FormatRegistry.Has('even')])",
+    "(T.FormatRegistry.Set('odd', () => true), [T.FormatRegistry.Has('odd'), T.FormatRegistry.Has('nobody sets it')])",
     "new T.JavaScriptTypeBuilder().Object({ a: new T.JsonTypeBuilder().String() })",
   ],
 };
