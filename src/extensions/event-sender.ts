@@ -11,7 +11,7 @@ import { type StreamEvent, Updates } from "./updates.ts";
 import { allowedResult } from "./write-results.ts";
 
 /** What comes in nearly every run, behind the first request to the model. */
-const IN_A_RUN = [
+export const IN_A_RUN = [
   "tool_call",
   "tool_result",
   "tool_execution_start",

@@ -6,6 +6,7 @@
  */
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { type Cache, sha256 } from "../base/cache.ts";
+import { IN_A_RUN } from "./event-sender.ts";
 import { type Capabilities, parseInbound } from "./frame.ts";
 
 /** What may be registered by one that sleeps: it is of no use before somebody asks for it. */
@@ -25,15 +26,7 @@ const WAITS: ReadonlySet<string> = new Set([
  * nothing. The others come at a start, and whoever started then would be waited for.
  */
 const LATER: ReadonlySet<string> = new Set([
-  "tool_call",
-  "tool_result",
-  "tool_execution_start",
-  "tool_execution_update",
-  "tool_execution_end",
-  "turn_end",
-  "agent_end",
-  "agent_settled",
-  "after_provider_response",
+  ...IN_A_RUN,
   "auto_compaction_start",
   "auto_compaction_end",
   "auto_retry_start",
