@@ -12,7 +12,11 @@ import { playScene } from "./scene.ts";
 /** Limits what is tried while one works on it: names, with commas between them. */
 const only = process.env.XDEV_COMPAT_ONLY?.split(",");
 const places = new Places();
-after(() => places[Symbol.dispose]());
+let models: Promise<ScriptedModels> | undefined;
+after(async () => {
+  places[Symbol.dispose]();
+  await (await models)?.[Symbol.asyncDispose]();
+});
 
 const versions = Object.keys(VERSIONS) as Version[];
 const expected = expectations("examples");
@@ -62,7 +66,6 @@ describe("the examples", () => {
 });
 
 const played = distinct.filter(({ name }) => (expected.get(name)?.checked ?? undefined) !== undefined);
-let models: Promise<ScriptedModels> | undefined;
 const play = pool(played, 3, async (example) => {
   models ??= ScriptedModels.start();
   const one = expected.get(example.name)!;

@@ -60,7 +60,7 @@ describe("extension packages", () => {
         assert.ok((pi?.extensions ?? omp?.extensions ?? []).length > 0);
       });
     if (expected.get(name)!.never !== undefined) continue;
-    test(`${name} ${PINNED[name]} loads and runs: ${expected.get(name)!.checked}`, { timeout: 60_000 }, () =>
+    test(`${name} ${PINNED[name]} loads and runs: ${expected.get(name)!.checked}`, { timeout: 120_000 }, () =>
       play(name),
     );
   }

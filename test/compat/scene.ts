@@ -14,7 +14,7 @@ import { matches, type Partial, type Registrations, type Scenario, type Step } f
 import type { ScriptedModels } from "./model.ts";
 
 /** Nothing may take so long, in ms: a session that waits in vain ends, and says for what. */
-const HANG_MS = 10_000;
+const HANG_MS = 30_000;
 
 export interface SceneOptions {
   /** What `-e` names. */
