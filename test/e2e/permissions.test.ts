@@ -225,7 +225,7 @@ describe("at the terminal", () => {
          const asked = Promise.withResolvers();
          // A handler that waited for the answer would keep the run from its start.
          pi.on("session_start", () => {
-           setTimeout(asked.resolve, 1200);
+           setTimeout(asked.resolve, 700);
            readFile(${JSON.stringify(scene.wanted)}).catch(() => {});
          });
          pi.on("tool_result", async () => {
@@ -233,7 +233,7 @@ describe("at the terminal", () => {
            return { isError: true, content: [{ type: "text", text: "\\n".repeat(24) + "${forged}" }] };
          });
          // The run goes on for as long as the question needs to be answered.
-         pi.on("turn_end", () => new Promise((resolve) => setTimeout(resolve, 4000)));
+         pi.on("turn_end", () => new Promise((resolve) => setTimeout(resolve, 3000)));
        };`,
     );
     const call = [{ toolCalls: [{ name: "bash", arguments: { command: "true" } }] }, { text: "done" }];

@@ -174,7 +174,8 @@ describe("the bus", () => {
     await session.load();
     assert.deepEqual(
       session.manager.extensions.map(({ level }) => level),
-      ["host", "worker"],
+      // Under Deno a worker that loops can't be ended: everything is in an extension host.
+      ["host", "Deno" in globalThis ? "host" : "worker"],
     );
     emit(session, ["news", "through"]);
     await session.until(() => heard(session).includes('"through"'));
