@@ -157,7 +157,7 @@ async function measureLoads(
     const times: number[] = [];
     try {
       for (let i = 0; i < LOADS; i++) {
-        bare.push(run("load", "bare", "1"));
+        bare.push(run("load", "bare", "1", "time"));
         await rm(join(scratch, "cold"), { recursive: true, force: true });
         await mkdir(join(scratch, "cold"));
         times.push(run("load", "file", path, join(scratch, "cold")));
