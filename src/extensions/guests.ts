@@ -27,6 +27,7 @@ export class Guests {
   #hosts: ExtensionHosts | undefined;
   #watch: MemoryWatch | undefined;
   #prepared: Promise<GuestWorker> | undefined;
+  #workers = 0;
 
   /**
    * Starts a worker for the first extension that takes one: that takes longer than to find out which it is. `dismiss` must be
@@ -53,7 +54,9 @@ export class Guests {
     const prepared = this.#prepared;
     this.#prepared = undefined;
     // One that could not be started is no reason not to try.
-    const guest = await (prepared?.catch(() => platform.startGuest()) ?? platform.startGuest());
+    // Of one extension the start counts, of many the memory.
+    const options = { isSmall: this.#workers++ > 0 };
+    const guest = await (prepared?.catch(() => platform.startGuest(options)) ?? platform.startGuest(options));
     return this.#watch.guard(guest, limits);
   }
 

@@ -24,13 +24,13 @@ export const platform: Platform = {
     return bundle(entry, hooks);
   },
 
-  async startGuest() {
+  async startGuest({ isSmall = false } = {}) {
     // In a compiled binary a worker's entry is found by its path from the build's root alone (design.md, decision 1).
     const entry = compiled
       ? "./sandbox/guest/boot.ts"
       : new URL("../../sandbox/guest/boot.ts", import.meta.url).href;
     // The worker's environment is empty: not even trusted code in it has a use for the user's.
-    return carryGuest(new Worker(entry, { env: {}, name: "xdev-guest" } as WorkerOptions));
+    return carryGuest(new Worker(entry, { env: {}, name: "xdev-guest", smol: isSmall } as WorkerOptions));
   },
 
   async startBundler() {

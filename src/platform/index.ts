@@ -7,6 +7,11 @@ import type { StartProgram } from "./program.ts";
  * What differs between the runtimes, and the only place that knows which one is running. Everything else uses `node:`
  * modules. `loadPlatform` is asynchronous so that start-up loads one implementation, and only when it is needed.
  */
+export interface GuestOptions {
+  /** Its heap is kept small, at the price of more work to do so. */
+  isSmall?: boolean;
+}
+
 export interface Platform {
   readonly runtime: "bun" | "deno";
   /** Whether this is the compiled executable (no sources, no node_modules beside it). */
@@ -18,7 +23,7 @@ export interface Platform {
    */
   bundle(entry: string, hooks: BundleHooks): Promise<BundleOutput>;
   /** Starts the guest's boot code in a worker. */
-  startGuest(): Promise<GuestWorker>;
+  startGuest(options?: GuestOptions): Promise<GuestWorker>;
   /** How to start an extension host (sandbox/host): a process that runs guests and has no rights. */
   hostProgram(): Promise<HostProgram>;
   /** Whether a worker of this process that loops can be ended. */
