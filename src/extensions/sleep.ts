@@ -2,7 +2,8 @@
  * Extensions that start when they are needed. What a module registered is kept with the digest of its bundle and of what it may depend
  * on besides; one that registered nothing but what waits to be called (tools, commands, flags, shortcuts, handlers of what comes
  * later in a session), and did nothing else while it loaded, is ready by that the next time, and nothing of it runs
- * until it is asked something, or could be in the run that begins. When it starts, what it registers then is what counts.
+ * until it is asked something, or could be in the run that begins. Whoever names an event that decides something without having listened
+ * to it is started always. When it starts, what it registers then is what counts.
  */
 import type { LoadedBundle } from "../../sandbox/bundle/cached.ts";
 import { type Cache, sha256 } from "../base/cache.ts";
@@ -61,6 +62,19 @@ export function needsNoStart(capabilities: Capabilities): boolean {
   return waits && registered && events.every((event) => LATER.has(event));
 }
 
+/** Who listens to these decides what may be done, or what is seen of it. */
+const DECIDES = ["tool_call", "tool_result", "user_bash", "user_python"] as const;
+
+/**
+ * Whether the code names an event of those that it did not listen to the last time. It may listen to it this time, or some time after it has
+ * loaded (what it goes by, such as the clock, is not all known), and left asleep it would not be asked.
+ */
+function mayDecide(source: string, { events }: Capabilities): boolean {
+  return DECIDES.some(
+    (event) => !events.includes(event) && source.includes(event) && new RegExp(`\\b${event}\\b`).test(source),
+  );
+}
+
 function isNothing(value: unknown): boolean {
   return value == null || value === false || (Array.isArray(value) && value.length === 0);
 }
@@ -96,7 +110,8 @@ export class Registrations {
     const parsed = parseInbound({ type: "capabilities", payload: found.capabilities });
     if (!("frame" in parsed) || parsed.frame.type !== "capabilities") return undefined;
     const { payload } = parsed.frame;
-    return needsNoStart(payload) ? { capabilities: payload, bundle: now.bundle } : undefined;
+    if (!needsNoStart(payload) || mayDecide(now.bundle.source, payload)) return undefined;
+    return { capabilities: payload, bundle: now.bundle };
   }
 
   /** Keeps what a module registered; undefined: it can't sleep any more. */

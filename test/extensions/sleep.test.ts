@@ -147,6 +147,21 @@ describe("an extension that only waits to be called", () => {
     assert.match(loaded.notices.join(), /does not listen to tool_call any more/);
   });
 
+  for (const [how, code] of [
+    ["at some times only", `if (Date.now() % 2 === 2) pi.on("tool_call", () => {});`],
+    [
+      "behind its load",
+      `(async () => { for (let i = 0; i < 50; i++) await null; pi.on("tool_call", () => ({ block: true })); })();`,
+    ],
+  ] as const) {
+    test(`is never left asleep as none if it is a policy ${how}`, async () => {
+      using folder = new Folder();
+      folder.file("extensions/a.ts", `export default (pi) => { ${TOOL("a")} ${code} };`);
+      await using loaded = await warm(folder);
+      assert.deepEqual(loaded.states(), ["a ready"]);
+    });
+  }
+
   test("starts for its first call, once, and hears of the session before it", async () => {
     using folder = new Folder();
     folder.file(
@@ -205,7 +220,8 @@ describe("an extension that only waits to be called", () => {
       "extensions/a.ts",
       `export default (pi) => {
         ${TOOL("a")} ${TOOL("b")}
-        if (${CHANGED}) pi.on("tool_call", () => ({ block: true, reason: "not any more" }));
+        // Made of parts: whoever writes it out is never asleep without it.
+        if (${CHANGED}) pi.on(["tool", "call"].join("_"), () => ({ block: true, reason: "not any more" }));
       };`,
     );
     folder.file("extensions/other.ts", WAITS("other"));
