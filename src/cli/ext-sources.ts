@@ -29,8 +29,8 @@ export interface FoundSources {
 
 /**
  * What a session loads: the data dir's extensions, a trusted workspace's, those that config.yml names, then those of `-e` in the
- * order given, each path once. Throws `XdevError` with code `not-an-extension` for a path of `-e` that cannot be loaded; one of
- * config.yml is said.
+ * order given, each path once; one that the user names is the user's. Throws `XdevError` with code `not-an-extension` for a path of
+ * `-e` that cannot be loaded; one of config.yml is said.
  */
 export async function extensionSources(
   options: SourceOptions,
@@ -49,7 +49,11 @@ export async function extensionSources(
   const sources: ExtensionSource[] = [];
   const disabled: ExtensionSource[] = [];
   const isDisabled = disabledBy(settings.disabledExtensions);
-  for (const source of eachOnce([...found, ...brought, ...configured.flat(), ...named.flat()])) {
+  const users = [...configured.flat(), ...named.flat()];
+  // What the user names is the user's: a repository that brings the same file gives it no other name, and turns it not off by that.
+  const usersPaths = new Set(users.map(({ path }) => path));
+  const projects = brought.filter(({ path }) => !usersPaths.has(path));
+  for (const source of eachOnce([...found, ...projects, ...users])) {
     (isDisabled(source) ? disabled : sources).push(source);
   }
   return { sources, disabled };

@@ -53,6 +53,17 @@ describe("the extensions of a session", () => {
     assert.deepEqual(await found(folder, wanted), ["a", "c"]);
   });
 
+  test("are the user's if the user names them, whatever a repository calls the same file", async () => {
+    using folder = new Folder();
+    folder.file("repo/.xdev/extensions/noise/policy.ts", "");
+    folder.file("repo/.xdev/extensions/noise/package.json", '{ "xdev": { "extensions": ["./policy.ts"] } }');
+    const path = "repo/.xdev/extensions/noise/policy.ts";
+    const wanted = { trusted: true, disabled: ["extension-module:noise"] };
+    assert.deepEqual(await found(folder, wanted), ["-noise"]);
+    assert.deepEqual(await found(folder, { ...wanted, named: [path] }), ["policy"]);
+    assert.deepEqual(await found(folder, { ...wanted, extensions: [join(folder.path, path)] }), ["policy"]);
+  });
+
   test("may be named in config.yml from the home folder, and as a folder with several", async () => {
     using folder = new Folder();
     folder.file("many/x.ts", "");
