@@ -36,6 +36,7 @@ export class EventBus {
   /** What was emitted while extensions load. */
   #early: { from: Extension; events: readonly BusEvent[] }[] = [];
   #earlyCount = 0;
+  #earlyChars = 0;
 
   /** @param notice tells the user something, once for the second text */
   constructor(notice: (text: string, about: string) => void) {
@@ -55,7 +56,9 @@ export class EventBus {
   emit(from: Extension, events: readonly BusEvent[]): void {
     if (!this.#extensions) {
       this.#earlyCount += events.length;
-      if (this.#earlyCount > MAX_WAITING) return this.#drop(from);
+      const chars = events.reduce((sum, { data }) => sum + (data?.length ?? 0), this.#earlyChars);
+      if (this.#earlyCount > MAX_WAITING || chars > MAX_WAITING_CHARS) return this.#drop(from);
+      this.#earlyChars = chars;
       this.#early.push({ from, events });
       return;
     }

@@ -1,6 +1,7 @@
 /** `pi.events`: one bus that all extensions share, modules in workers and processes alike. */
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
+import { EventBus } from "../../../src/extensions/bus.ts";
 import { Session } from "../../conformance/harness.ts";
 
 const LISTENER = `
@@ -165,6 +166,18 @@ describe("the bus", () => {
       session.manager.extensions.map(({ state }) => state),
       ["ready", "ready"],
     );
+  });
+
+  test("what waits for all to have loaded is kept small, however large its events are", async () => {
+    await using session = await pair();
+    const [listener, speaker] = session.manager.extensions;
+    const notices: string[] = [];
+    const bus = new EventBus((text) => notices.push(text));
+    const data = JSON.stringify("x".repeat(1_500_000));
+    for (let i = 0; i < 2; i++) bus.emit(speaker!, [{ channel: "large", data }]);
+    assert.deepEqual(notices, []);
+    for (let i = 0; i < 3; i++) bus.emit(listener!, [{ channel: "large", data }]);
+    assert.match(notices.join("\n"), /listener emits more events before all have loaded/);
   });
 
   test("goes through the walls of the extension host", async () => {
