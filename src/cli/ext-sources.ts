@@ -12,6 +12,7 @@ import {
   eachOnce,
   namedExtensions,
 } from "../extensions/discovery.ts";
+import { extensionName } from "../extensions/names.ts";
 import type { TrustedWorkspace } from "./workspace.ts";
 
 export interface SourceOptions {
@@ -25,6 +26,8 @@ export interface FoundSources {
   sources: ExtensionSource[];
   /** What the user has turned off (`disabledExtensions`). */
   disabled: ExtensionSource[];
+  /** Canonical paths of what is there, was clearly meant to be an extension, and can't be made out. */
+  broken: string[];
 }
 
 /**
@@ -40,9 +43,11 @@ export async function extensionSources(
   workspace?: TrustedWorkspace,
 ): Promise<FoundSources> {
   const { discover } = options;
+  const broken: string[] = [];
+  const onBroken = (path: string) => void broken.push(path);
   const [found, brought, configured, named] = await Promise.all([
-    discover ? discoverExtensions(dataDir) : [],
-    discover && workspace ? discoverProject(workspace.folder) : [],
+    discover ? discoverExtensions(dataDir, onBroken) : [],
+    discover && workspace ? discoverProject(workspace.folder, onBroken) : [],
     discover ? Promise.all(settings.extensions.map((path) => configuredAt(path, dataDir))) : [],
     Promise.all(options.extensions.map((path) => namedExtensions(resolvePath(path, cwd)))),
   ]);
@@ -56,13 +61,13 @@ export async function extensionSources(
   for (const source of eachOnce([...found, ...projects, ...users])) {
     (isDisabled(source) ? disabled : sources).push(source);
   }
-  return { sources, disabled };
+  return { sources, disabled, broken: broken.filter((path) => !isDisabled({ name: extensionName(path) })) };
 }
 
 const DISABLED_PREFIX = "extension-module:";
 
 /** Whether `disabledExtensions` means an extension: by the name that its file or folder gives it, whoever brought it. */
-function disabledBy(list: readonly string[]): (source: ExtensionSource) => boolean {
+function disabledBy(list: readonly string[]): (source: Pick<ExtensionSource, "name">) => boolean {
   const names = new Set<string>();
   for (const entry of list) {
     if (entry.startsWith(DISABLED_PREFIX)) names.add(entry.slice(DISABLED_PREFIX.length));
@@ -76,8 +81,11 @@ export function projectExtensions(workspaceFolder: string): string {
   return join(workspaceFolder, "extensions");
 }
 
-async function discoverProject(workspaceFolder: string): Promise<ExtensionSource[]> {
-  const found = await discoverFolder(projectExtensions(workspaceFolder));
+async function discoverProject(
+  workspaceFolder: string,
+  onBroken: (path: string) => void,
+): Promise<ExtensionSource[]> {
+  const found = await discoverFolder(projectExtensions(workspaceFolder), onBroken);
   return found.map((source) => ({ ...source, origin: "project" }));
 }
 

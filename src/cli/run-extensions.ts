@@ -120,9 +120,9 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
     return state.session;
   };
   const find = async (now: Settings, trusted: TrustedWorkspace | undefined) =>
-    (await extensionSources(options, dataDir, startFolder(), now, trusted)).sources;
+    extensionSources(options, dataDir, startFolder(), now, trusted);
   const sources = async (): Promise<readonly ExtensionSource[]> =>
-    parts.sources ?? find(settings, await workspace);
+    parts.sources ?? (await find(settings, await workspace)).sources;
   const ui = client
     ? ({ mode: "rpc", hasUI: client.hasUI() } as const)
     : ({ mode: options.mode === "json" ? "json" : "print", hasUI: false } as const);
@@ -135,7 +135,7 @@ export async function loadExtensions(parts: ExtensionParts): Promise<ExtensionMa
     Object.assign(hostSettings, now.extensionHost);
     const trusted = await trustedWorkspace(cwd, dataDir);
     return {
-      sources: await find(now, trusted),
+      ...(await find(now, trusted)),
       settings: now.extensionHost,
       keepsProjects: trusted === undefined && (await wasTrusted(cwd, dataDir)),
     };

@@ -33,12 +33,21 @@ const INDEX_NAMES = ["index.ts", "index.tsx", "index.mts", "index.js", "index.mj
  * Extensions in `<dataDir>/extensions`, in lexical order of their file names: executables, modules, and folders with an
  * index module. A missing folder means none; what is neither is skipped with a debug line.
  */
-export async function discoverExtensions(dataDir: string): Promise<ExtensionSource[]> {
-  return discoverFolder(join(dataDir, "extensions"));
+export async function discoverExtensions(
+  dataDir: string,
+  onBroken?: (path: string) => void,
+): Promise<ExtensionSource[]> {
+  return discoverFolder(join(dataDir, "extensions"), onBroken);
 }
 
-/** The same for any folder: the caller answers for it that the user wants what is in it. */
-export async function discoverFolder(folder: string): Promise<ExtensionSource[]> {
+/**
+ * The same for any folder: the caller answers for it that the user wants what is in it. `onBroken` is given the canonical path of what was
+ * clearly meant to be an extension and is skipped.
+ */
+export async function discoverFolder(
+  folder: string,
+  onBroken?: (path: string) => void,
+): Promise<ExtensionSource[]> {
   let names: string[];
   try {
     names = await readdir(folder);
@@ -57,7 +66,10 @@ export async function discoverFolder(folder: string): Promise<ExtensionSource[]>
       // Skipped without a word (§1), unless it was clearly meant to be one: a policy that is not there protects nobody.
       const hint = error instanceof XdevError && error.hint ? `; ${error.hint}` : "";
       if (isNoExtension(error)) log.debug(`skipped ${join(folder, name)}: ${errorText(error)}`);
-      else log.warn(`extension ${oneLine(name)} is not loaded: ${errorText(error)}${hint}`);
+      else {
+        log.warn(`extension ${oneLine(name)} is not loaded: ${errorText(error)}${hint}`);
+        onBroken?.(await canonicalPath(join(folder, name)));
+      }
     }
   }
   return found;

@@ -82,6 +82,8 @@ export interface Discovered {
   settings: ExtensionHostSettings;
   /** What the project's extensions are now is not trusted: those that run are left as they are, and no others are loaded. */
   keepsProjects: boolean;
+  /** Canonical paths of what is there, was clearly meant to be an extension, and can't be made out. */
+  broken?: readonly string[];
 }
 
 export interface ExtensionCommand {

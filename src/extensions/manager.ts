@@ -4,6 +4,7 @@
  */
 import type { Rights } from "../../sandbox/broker/broker.ts";
 import { openCache } from "../base/cache.ts";
+import { isInside } from "../base/files.ts";
 import { log } from "../base/log.ts";
 import { oneLine, stripControls } from "../base/text.ts";
 import { withTimeout } from "../base/time.ts";
@@ -277,6 +278,14 @@ export class ExtensionManager {
     const kept = keepsProjects ? this.#members.filter(({ isProjects }) => isProjects) : [];
     const present = sources.filter(({ origin }) => !(keepsProjects && origin === "project"));
     for (const member of kept) present.splice(this.#members.indexOf(member), 0, member.source);
+    // What is there and can't be made out for now is not removed: a policy in it that can't be loaded denies.
+    for (const member of this.#members) {
+      const { source, extension } = member;
+      const isBroken = found?.broken?.some((path) => isInside(source.path, path)) === true;
+      if (isBroken && extension.isPolicy && !present.some(({ path }) => path === source.path)) {
+        present.splice(this.#members.indexOf(member), 0, source);
+      }
+    }
     const wanted = this.#named(present);
     return planReload({
       now: this.#members,

@@ -126,6 +126,27 @@ describe("a reload", () => {
     });
   }
 
+  test("while the package.json of a policy can't be read takes no policy away: it denies until it is well, or gone", async () => {
+    using folder = new Folder();
+    const manifest = (text: string) => folder.file("extensions/p/package.json", text);
+    manifest('{ "xdev": { "extensions": ["./main.ts"] } }');
+    folder.file("extensions/p/main.ts", POLICY("first"));
+    folder.file("extensions/q/package.json", '{ "xdev": { "extensions": ["./main.ts"] } }');
+    folder.file("extensions/q/main.ts", NAMED("q", "1"));
+    await using loaded = await loadKept(folder);
+    assert.match(await verdict(loaded), /first/);
+    manifest('{ "xdev": { "extens');
+    folder.file("extensions/q/package.json", "{");
+    assert.deepEqual((await reloaded(loaded.manager)).removed, ["q"]);
+    assert.match(await verdict(loaded), /blocked by extension p/);
+    manifest('{ "xdev": { "extensions": ["./main.ts"] } }');
+    await reloaded(loaded.manager);
+    assert.match(await verdict(loaded), /first/);
+    rmSync(join(folder.path, "extensions/p"), { recursive: true });
+    assert.deepEqual((await reloaded(loaded.manager)).removed, ["p"]);
+    assert.equal(await verdict(loaded), "allow");
+  });
+
   test("to an extension that checks nothing and fails denies nothing", async () => {
     using folder = new Folder();
     folder.file("extensions/a.ts", NAMED("a", "1"));

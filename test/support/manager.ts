@@ -45,7 +45,10 @@ export async function loadKept(folder: Folder, options: KeptOptions = {}): Promi
   const notices: string[] = [];
   const actions: string[] = [];
   const settings: ExtensionHostSettings = { ...TEST_SETTINGS, ...options.settings };
-  const find = async () => options.sources ?? (await discoverFolder(join(folder.path, "extensions")));
+  const broken: string[] = [];
+  const find = async () =>
+    options.sources ??
+    (await discoverFolder(join(folder.path, "extensions"), (path) => void broken.push(path)));
   const manager = await ExtensionManager.load({
     sources: await find(),
     settings,
@@ -56,6 +59,7 @@ export async function loadKept(folder: Folder, options: KeptOptions = {}): Promi
     ...(authority ? { authority } : {}),
     rediscover: async () => ({
       sources: await find(),
+      broken: broken.splice(0),
       settings,
       keepsProjects: options.keepsProjects?.() ?? false,
     }),
