@@ -33,7 +33,8 @@ export async function buildGuestSource(name: string, link: Link = linkWithBun): 
   const decide: Decide = (given, importer) => {
     const path = source.instead?.[given] ?? given;
     const owner = ownerOf(path, importer);
-    if (owner !== undefined && owner !== name) {
+    // What is there at once of a package in two parts must not bring the other: what it uses of such a file it has itself.
+    if (owner !== undefined && owner !== name && owner !== source.rest) {
       requires.add(owner);
       return { external: `guest:${owner}` };
     }
