@@ -8,8 +8,8 @@
  * - When the extension ends, everything that it had open ends.
  */
 import * as v from "valibot";
+import { measure } from "../../src/base/data-size.ts";
 import { sleep } from "../../src/base/time.ts";
-import { measure } from "../../src/extensions/frame.ts";
 import type { CallReturn } from "../guest/protocol.ts";
 import {
   type BrokerLimits,

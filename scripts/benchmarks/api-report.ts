@@ -1,24 +1,17 @@
 /** The figures of the benchmark of the extension API next to the targets. */
 import { type ApiResult, LENGTHS } from "./api.ts";
 import { percentile } from "./measure.ts";
-import { table } from "./table.ts";
+import { conditions, judgement, table, type Verdict } from "./table.ts";
 
 /** What is promised: multiples of the side without. */
 const TARGETS = { stream: 1.3, growth: 1.3, load: 2.5 };
-
-export interface ApiVerdict {
-  of: string;
-  value: number;
-  target: number;
-  met: boolean;
-}
 
 /** What extensions add for each token. */
 function added({ streams }: ApiResult, length: (typeof LENGTHS)[number]): number {
   return (streams[length].with - streams[length].without) / length;
 }
 
-export function judgeApi(result: ApiResult): ApiVerdict[] {
+export function judgeApi(result: ApiResult): Verdict[] {
   const { streams, bare, examples } = result;
   const verdict = (of: string, value: number, target: number) => ({
     of,
@@ -50,7 +43,6 @@ export function apiJson(result: ApiResult): string {
 
 export function apiText(result: ApiResult): string {
   const { streams, bare, examples } = result;
-  const verdicts = judgeApi(result);
   const rows = LENGTHS.map((length) => {
     const { without, with: listening } = streams[length];
     return [String(length), without.toFixed(0), listening.toFixed(0), (listening / without).toFixed(2)];
@@ -59,24 +51,14 @@ export function apiText(result: ApiResult): string {
     .toSorted(([, a], [, b]) => b - a)
     .slice(0, 6)
     .map(([name, ms]) => [name, ms.toFixed(0), (ms / bare).toFixed(2)]);
-  const judged = verdicts.map(({ of, value, target, met }) => [
-    of,
-    value.toFixed(2),
-    `<= ${target.toFixed(2)}`,
-    met ? "ok" : "MISSED",
-  ]);
   return [
-    `compiled, Bun ${result.bun}; medians of ${result.runs} rounds`,
-    ...(result.load > 1
-      ? [`load average ${result.load.toFixed(1)}: other programs are in these figures`]
-      : []),
+    ...conditions("compiled", result),
     "",
     table([["tokens", "none, ms", "ten listen", "by none"], ...rows], [0, 1, 2, 3]),
     "",
     `A bare worker: ${bare.toFixed(0)} ms. The slowest of ${Object.keys(examples).length} examples, cold:`,
     table([["example", "ms", "by bare"], ...slowest], [1, 2]),
     "",
-    table(judged, [1]),
-    verdicts.every(({ met }) => met) ? "All targets are met." : "A target is MISSED.",
+    ...judgement(judgeApi(result)),
   ].join("\n");
 }

@@ -1,19 +1,12 @@
 /** The figures of the sandbox benchmark next to the targets. */
 import { COUNTS, type SandboxResult } from "./sandbox.ts";
 import { CALLS } from "./sandbox-calls.ts";
-import { table } from "./table.ts";
+import { conditions, judgement, table, type Verdict } from "./table.ts";
 
 /** What is promised: multiples of the bare side, and MB. */
 const TARGETS = { loadOne: 1.6, loadTen: 1.4, call: 2, idleMb: 10 };
 
-export interface SandboxVerdict {
-  of: string;
-  value: number;
-  target: number;
-  met: boolean;
-}
-
-export function judgeSandbox({ loads, calls, idleMb }: SandboxResult): SandboxVerdict[] {
+export function judgeSandbox({ loads, calls, idleMb }: SandboxResult): Verdict[] {
   const verdict = (of: string, value: number, target: number) => ({
     of,
     value,
@@ -35,7 +28,6 @@ export function sandboxJson(result: SandboxResult): string {
 }
 
 export function sandboxText(result: SandboxResult): string {
-  const verdicts = judgeSandbox(result);
   const loads = COUNTS.map((count) => {
     const { bare, cached, cold } = result.loads[count];
     const by = (ms: number) => `${ms.toFixed(0)} (${(ms / bare).toFixed(2)})`;
@@ -45,24 +37,14 @@ export function sandboxText(result: SandboxResult): string {
     const { ours, raw } = result.calls[kind];
     return [kind, raw.toFixed(1), ours.toFixed(1), (ours / raw).toFixed(2)];
   });
-  const judged = verdicts.map(({ of, value, target, met }) => [
-    of,
-    value.toFixed(2),
-    `<= ${target.toFixed(2)}`,
-    met ? "ok" : "MISSED",
-  ]);
   return [
-    `compiled, Bun ${result.bun}; medians of ${result.runs} rounds`,
-    ...(result.load > 1
-      ? [`load average ${result.load.toFixed(1)}: other programs are in these figures`]
-      : []),
+    ...conditions("compiled", result),
     "",
     table([["load, ms", "bare workers", "cached", "cold"], ...loads], [1, 2, 3]),
     "",
     table([["one call, µs", "raw", "extension", "by raw"], ...calls], [1, 2, 3]),
     `A bare lstat by the raw worker, which a link can mislead: ${result.bareLook.toFixed(1)} µs.`,
     "",
-    table(judged, [1]),
-    verdicts.every(({ met }) => met) ? "All targets are met." : "A target is MISSED.",
+    ...judgement(judgeSandbox(result)),
   ].join("\n");
 }

@@ -1,19 +1,12 @@
 /** The figures of the session benchmark next to the targets. */
 import { LENGTHS, type LengthFigures, SESSIONS, type SessionResult } from "./session.ts";
 import { TOKENS, type Tokens } from "./stream.ts";
-import { table } from "./table.ts";
+import { conditions, judgement, table, type Verdict } from "./table.ts";
 
 /** What is promised: open and context grow with the length and no more, append and list do not; a list's multiple of reading, and of discarding. */
 const TARGETS = { linear: 1.5, constant: 1.5, list: 2, json: 2 };
 
-export interface SessionVerdict {
-  of: string;
-  value: number;
-  target: number;
-  met: boolean;
-}
-
-export function judgeSession({ lengths, listed, stream }: SessionResult): SessionVerdict[] {
+export function judgeSession({ lengths, listed, stream }: SessionResult): Verdict[] {
   const [short, middle, long] = LENGTHS;
   const [few, more, most] = TOKENS;
   const token = (from: Tokens, to: Tokens) => (stream[to].json - stream[from].json) / (to - from);
@@ -49,7 +42,6 @@ export function sessionJson(result: SessionResult): string {
 }
 
 export function sessionText(result: SessionResult): string {
-  const verdicts = judgeSession(result);
   const rows = LENGTHS.map((length) => {
     const { append, open, list, context, megabytes }: LengthFigures = result.lengths[length];
     return [
@@ -61,18 +53,9 @@ export function sessionText(result: SessionResult): string {
       list.toFixed(1),
     ];
   });
-  const judged = verdicts.map(({ of, value, target, met }) => [
-    of,
-    value.toFixed(2),
-    `<= ${target.toFixed(2)}`,
-    met ? "ok" : "MISSED",
-  ]);
   const { ours, first, reading } = result.listed;
   return [
-    `from source, Bun ${result.bun}; medians of ${result.runs} rounds`,
-    ...(result.load > 1
-      ? [`load average ${result.load.toFixed(1)}: other programs are in these figures`]
-      : []),
+    ...conditions("from source", result),
     "",
     table(
       [["entries", "MB", "append, µs", "open, ms", "context, ms", "line of a list, µs"], ...rows],
@@ -93,7 +76,6 @@ export function sessionText(result: SessionResult): string {
     "",
     `${SESSIONS} sessions: listed in ${ours.toFixed(0)} ms (${first.toFixed(0)} the first time), 4 KB of each read in ${reading.toFixed(0)} ms`,
     "",
-    table(judged, [1]),
-    verdicts.every(({ met }) => met) ? "All targets are met." : "A target is MISSED.",
+    ...judgement(judgeSession(result)),
   ].join("\n");
 }

@@ -2,9 +2,11 @@
  * The interceptor chain: what is asked before a tool runs and after it has (extension-protocol.md §5, §7).
  * It fails closed: an interceptor that throws denies, and the first denial ends the chain.
  */
+
+import { measure } from "../base/data-size.ts";
 import { errorText } from "../base/errors.ts";
 import { log } from "../base/log.ts";
-import { type Content, measure } from "./frame.ts";
+import type { Content } from "./frame.ts";
 
 export interface ToolCall {
   tool: string;

@@ -6,6 +6,7 @@
  * fresh objects. Members typed `unknown` (`revise`, `patch`, `result`, `params`) are looked at by whoever acts on them.
  */
 import * as v from "valibot";
+import { measure } from "../base/data-size.ts";
 
 /** The compatibility gate (§1): a `capabilities` frame with another `protocol` is a load failure. */
 export const PROTOCOL_VERSION = 1;
@@ -333,30 +334,6 @@ export function plainResponse(value: Record<string, unknown>): ResponseFrame | u
 
 /** valibot would otherwise keep an issue for every bad element. */
 const ONE_ISSUE = { abortEarly: true } as const;
-
-/** How deep data may be nested that comes from an extension or a model: deeper, and parsers of others give up. */
-const MAX_DEPTH = 64;
-/** How many values one frame or the arguments of one call may hold: many more take the parser longer than the agent's loop may wait. */
-export const MAX_VALUES = 20_000;
-
-/** What is too much about plain data, completing "it …"; undefined if nothing is. Overflows no stack. */
-export function measure(value: unknown, maxValues: number = MAX_VALUES): string | undefined {
-  let level: unknown[] = [value];
-  let values = 0;
-  for (let depth = 0; level.length > 0; depth++) {
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== "object" || item === null) continue;
-      if (depth >= MAX_DEPTH) return `is nested more than ${MAX_DEPTH} levels deep`;
-      const members = Array.isArray(item) ? item : Object.values(item);
-      values += members.length;
-      if (values > maxValues) return `holds more than ${maxValues} values`;
-      for (const member of members) if (typeof member === "object" && member !== null) next.push(member);
-    }
-    level = next;
-  }
-  return undefined;
-}
 
 const INBOUND_TYPES = new Set(["capabilities", "register", "response", "action", "log", "update", "call"]);
 

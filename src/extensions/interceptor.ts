@@ -2,18 +2,12 @@
  * One extension as an interceptor: what its answers, and its silence, mean for a tool call. This is the failure policy
  * of extension-protocol.md §5 and wire-notes.md, "Replies" and "Death", and the only place that knows it.
  */
+import { measure } from "../base/data-size.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { ellipsis, stripControls } from "../base/text.ts";
 import type { Interceptor, ToolCall, ToolResult, Verdict } from "./chain.ts";
 import type { Extension } from "./extension.ts";
-import {
-  type Content,
-  measure,
-  parsePatch,
-  parseRevise,
-  parseToolOutcome,
-  type ResponseFrame,
-} from "./frame.ts";
+import { type Content, parsePatch, parseRevise, parseToolOutcome, type ResponseFrame } from "./frame.ts";
 
 /** Whether an extension may change a call of that tool: rejects with the reason if not. */
 export type MayChange = (extension: Extension, tool: string) => Promise<void>;

@@ -3,7 +3,7 @@
  * event loop, and an extension must not be able to stop that loop, with a regular expression, a reference to itself, or
  * branches that multiply. What is left out here the tool checks itself; a value is then taken as it is.
  */
-import { measure } from "./frame.ts";
+import { measure } from "../base/data-size.ts";
 
 /** How deep a schema is looked at; what is deeper is left out, which allows any value there. */
 const MAX_DEPTH = 24;

@@ -12,12 +12,13 @@ import { guestSourcesFor } from "../../sandbox/bundle/guest-source.ts";
 import { type About, type CallReturn, type GuestMessage, HOST_CALL } from "../../sandbox/guest/protocol.ts";
 import { guestSourceName } from "../../sandbox/guest/source-names.ts";
 import type { Cache } from "../base/cache.ts";
+import { MAX_VALUES } from "../base/data-size.ts";
 import { errorText, XdevError } from "../base/errors.ts";
 import { randomHex } from "../base/random.ts";
 import { jsonSlowly } from "../base/slices.ts";
 import type { GuestEnd, GuestWorker, Platform } from "../platform/index.ts";
 import type { Channel, ChannelHandlers } from "./channel.ts";
-import { type HostFrame, MAX_VALUES } from "./frame.ts";
+import type { HostFrame } from "./frame.ts";
 import { Rate } from "./rate.ts";
 import { holdsTooMany } from "./value-count.ts";
 

@@ -2,14 +2,11 @@
  * What may leave the sandbox: what the host would not take is refused here, at the call that brings it, with a text that says
  * why. The host looks at everything again, and believes nothing of this.
  */
+import { MAX_DEPTH, measure } from "../../../src/base/data-size.ts";
 
 /** Taken once: an extension may replace the globals. */
 const { stringify } = JSON;
 const { now } = Date;
-
-/** The host's own limits (src/extensions/frame.ts). */
-const MAX_DEPTH = 64;
-const MAX_VALUES = 20_000;
 
 /** A shorter text is neither too deep nor too much. */
 const HARMLESS_CHARS = 2 * MAX_DEPTH;
@@ -35,25 +32,6 @@ function whyNotJson(error: unknown): string {
   if (/bigint/i.test(text)) return "it holds a BigInt, which JSON has not";
   if (/call stack|recursion/i.test(text)) return "it is nested too deep";
   return text;
-}
-
-/** Completes "it …"; undefined for what is not too much. */
-function measure(value: unknown): string | undefined {
-  let level: unknown[] = [value];
-  let values = 0;
-  for (let depth = 0; level.length > 0; depth++) {
-    const next: unknown[] = [];
-    for (const item of level) {
-      if (typeof item !== "object" || item === null) continue;
-      if (depth >= MAX_DEPTH) return `is nested more than ${MAX_DEPTH} levels deep`;
-      const members = Array.isArray(item) ? item : Object.values(item);
-      values += members.length;
-      if (values > MAX_VALUES) return `holds more than ${MAX_VALUES} values`;
-      for (const member of members) if (typeof member === "object" && member !== null) next.push(member);
-    }
-    level = next;
-  }
-  return undefined;
 }
 
 /** How much may be sent: one frame, and all of a second together, with a burst of two seconds' worth. The host ends who sends more. */

@@ -7,6 +7,7 @@ import { after, before, describe, test } from "node:test";
 import * as core from "@earendil-works/pi-agent-core";
 import * as ai from "@earendil-works/pi-ai";
 import * as compat from "@earendil-works/pi-ai/compat";
+import { EVALUATE } from "../../support/evaluate.ts";
 import { type Loaded, loadExtensions } from "../../support/extensions.ts";
 import { Folder } from "../../support/folder.ts";
 
@@ -34,15 +35,6 @@ const CASES = [
   "new m.EventStream(() => false, () => 1) instanceof m.EventStream && m.createAssistantMessageEventStream() instanceof m.AssistantMessageEventStream",
   "m.contentText([{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }])",
 ];
-
-const EVALUATE = `
-const evaluate = (source, m) => {
-  try {
-    return JSON.stringify((0, eval)("(m) => (" + source + ")")(m)) ?? "undefined";
-  } catch (error) {
-    return "throws " + error.name + ": " + error.message;
-  }
-};`;
 
 describe("pi-ai and pi-agent-core in a guest", () => {
   let folder: Folder;

@@ -1,6 +1,7 @@
 /** What checks values by schemas in a guest: typebox's parts and zod. Each expression gives what it gives outside. */
 import assert from "node:assert/strict";
 import { after, before, describe, test } from "node:test";
+import { EVALUATE } from "../../support/evaluate.ts";
 import { type Loaded, loadExtensions } from "../../support/extensions.ts";
 import { Folder } from "../../support/folder.ts";
 
@@ -28,15 +29,6 @@ const CASES = [
   '(({ Type, FormatRegistry }, { Value }, { TypeCompiler }) => { FormatRegistry.Set("even", (text) => text.length % 2 === 0); const T = Type.String({ format: "even" }); return [Value.Check(T, "ab"), Value.Check(T, "abc"), TypeCompiler.Compile(T).Check("ab"), TypeCompiler.Compile(T).Check("abc")]; })(m["@sinclair/typebox"], m["@sinclair/typebox/value"], m["@sinclair/typebox/compiler"])',
   "(({ z }) => { const schema = z.object({ a: z.string().min(2), b: z.number().optional(), c: z.enum(['x', 'y']).default('x') }); return [schema.parse({ a: 'ab' }), schema.safeParse({ a: 'a' }).error.issues, z.toJSONSchema(schema)]; })(m.zod)",
 ];
-
-const EVALUATE = `
-const evaluate = (source, m) => {
-  try {
-    return JSON.stringify((0, eval)("(m) => (" + source + ")")(m)) ?? "undefined";
-  } catch (error) {
-    return "throws " + error.name + ": " + error.message;
-  }
-};`;
 
 describe("schemas in a guest", () => {
   let folder: Folder;
